@@ -1,6 +1,6 @@
 // Pages of tools as the bytes that are sent: writing a thousand schemas takes tens of milliseconds, so it is done once for each state of a list.
 
-import { isObject, type Json, type JsonObject, type Reply, SizedCache, TimeSlice, type Tool } from '../../core/index.ts';
+import { isObject, type Json, type JsonObject, type Reply, SizedCache, TimeSlice, type Tool, withOwnMemory } from '../../core/index.ts';
 
 const MAX_BYTES = 32 * 1024 * 1024;
 /** The cost of an entry beside its bytes: a small page of a list that changes often must not fill memory by number. */
@@ -55,14 +55,7 @@ async function write(page: readonly Tool[], describe: (tool: Tool) => Promise<Js
 		written.push(JSON.stringify(await describe(tool)));
 		if (slice.isOverNow) await slice.next();
 	}
-	return unpooled(`[${written.join()}]`);
-}
-
-/** Writes a text into memory of its own. A buffer from Node's pool would keep 64 KiB alive, of which the cache counts its own bytes alone. */
-function unpooled(text: string): Buffer {
-	const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
-	bytes.write(text);
-	return bytes;
+	return withOwnMemory(Buffer.from(`[${written.join()}]`));
 }
 
 /** The body of a message: its bytes where one member of its result is a list that was written already. */

@@ -45,3 +45,13 @@ export class SizedCache<V> {
 		this.#bytes -= entry.sizeBytes;
 	}
 }
+
+/**
+ * Copies bytes into memory of their own. A small buffer of Node's is a part of a pool, which it keeps alive as a whole: a cache that counts
+ * its bytes would hold many times as much.
+ */
+export function withOwnMemory(bytes: Uint8Array): Buffer {
+	const own = Buffer.allocUnsafeSlow(bytes.length);
+	own.set(bytes);
+	return own;
+}

@@ -20,8 +20,8 @@ import { type Change, type FoundSecret, HIDDEN, isBlank, mapSecrets } from './se
 interface Registered {
 	plugin: Plugin;
 	origin: Origin;
-	/** The places of its config's secrets and destinations, found when they are first asked for. */
-	readonly places: SecretPlace;
+	/** Returns the places of its config's secrets and destinations, which are found when they are first asked for. */
+	places(): SecretPlace;
 }
 
 export class Registry {
@@ -42,7 +42,7 @@ export class Registry {
 		const origin = { source, title: from.title, package: from.package };
 		const registered = withPlaces(plugin, id, origin);
 		// To describe a schema takes milliseconds. For the folders of this project its tests do it, and not each start.
-		if (source === null || from.package !== null) registered.places;
+		if (source === null || from.package !== null) registered.places();
 		this.#plugins.set(id, registered);
 		this.#descriptions = null;
 	}
@@ -93,12 +93,12 @@ export class Registry {
 	parse(kind: Kind, name: string, config: unknown, at: string): JsonObject {
 		const found = this.#plugins.get(`${kind}:${name}`);
 		if (!found) throw unknownType(kind, this.#names(kind));
-		return parseConfig(found.plugin.config, config, at, { places: found.places });
+		return parseConfig(found.plugin.config, config, at, { places: found.places() });
 	}
 
 	/** Whether a plugin marks any secret. */
 	hasSecrets(kind: Kind, name: string): boolean {
-		return this.#plugins.get(`${kind}:${name}`)?.places.hasSecret === true;
+		return this.#plugins.get(`${kind}:${name}`)?.places().hasSecret === true;
 	}
 
 	/** Returns the path of the first secret that a config holds, sealed or not; null if it holds none. */
@@ -132,7 +132,7 @@ export class Registry {
 	 * @throws validation_failed if nothing is stored under that name, or for another destination or item; secret_unreadable as `open`
 	 */
 	restore(kind: Kind, name: string, given: JsonObject, { stored, at, secrets, location }: Restoring): JsonObject {
-		const places = this.#plugins.get(`${kind}:${name}`)?.places;
+		const places = this.#plugins.get(`${kind}:${name}`)?.places();
 		if (!places) return given;
 		return restoreSecrets(places, given, { stored, at, open: (secret) => opened(secret, secrets, location) });
 	}
@@ -156,7 +156,7 @@ export class Registry {
 		if (!found) throw unknownType(kind, this.#names(kind));
 		const isExpected = ({ path, context }: Fault): boolean =>
 			masked.some((one) => isAtOrAround(one, path)) || JSON.stringify(context?.value ?? null).includes(mask);
-		return parseConfig(found.plugin.config, whole, at, { places: found.places, isExpected });
+		return parseConfig(found.plugin.config, whole, at, { places: found.places(), isExpected });
 	}
 
 	/** Returns the same list until a plugin is added: converting a config to JSON Schema takes milliseconds. */
@@ -184,7 +184,7 @@ export class Registry {
 	}
 
 	#mapSecrets(kind: Kind, name: string, config: JsonObject, change: Change): JsonObject {
-		const places = this.#plugins.get(`${kind}:${name}`)?.places;
+		const places = this.#plugins.get(`${kind}:${name}`)?.places();
 		return places ? mapSecrets(places, config, change) : config;
 	}
 }
@@ -271,7 +271,7 @@ function withPlaces(plugin: Plugin, id: string, origin: Origin): Registered {
 	return {
 		plugin,
 		origin,
-		get places() {
+		places() {
 			places ??= placesOf(plugin, id);
 			return places;
 		},

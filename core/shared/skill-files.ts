@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Skill } from '../contract/skills.ts';
-import { SizedCache } from '../kit/sized-cache.ts';
+import { SizedCache, withOwnMemory } from '../kit/sized-cache.ts';
 import type { Store } from '../store/store.ts';
 
 /** The bytes kept in this process, for all organizations. */
@@ -31,13 +31,6 @@ export class SkillFiles {
 		if (digestOf(content) === file.digest) this.#kept.put(key, withOwnMemory(content), content.length);
 		return Buffer.from(content);
 	}
-}
-
-/** Copies a content out of the memory that it may share with others: a part of Node's pool would keep 64 KiB alive. */
-function withOwnMemory(content: Buffer): Buffer {
-	const own = Buffer.allocUnsafeSlow(content.length);
-	content.copy(own);
-	return own;
 }
 
 const digestOf = (content: Buffer): string => `sha256:${createHash('sha256').update(content).digest('hex')}`;

@@ -153,10 +153,6 @@ export class Sums {
 	}
 }
 
-/** Returns the cells to which these lines add. @param lost the number of lost lines by organization */
-export const cellsOf = (rows: readonly RequestRow[], lost: ReadonlyMap<string, number>, known: KnownValues, nowMs: number): Cell[] =>
-	new Sums(known).add(rows).cells(lost, nowMs);
-
 const ofDayOf = ({ organizationId, startedAt }: RequestRow, known: KnownValues): ValuesOfDay =>
 	known.of(organizationId, bucketAt('day', startedAt));
 

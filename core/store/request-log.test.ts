@@ -7,7 +7,7 @@ import { requestRow } from '../../test/helpers/requests.ts';
 import { silent } from '../../test/helpers/silent.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { RequestBatch } from './analytics.ts';
-import { cellsOf, clientOf, KnownValues, OTHERS } from './metric-cells.ts';
+import { clientOf, KnownValues, OTHERS, Sums } from './metric-cells.ts';
 import { MAX_DAILY_CHARS, PayloadShare, payloadChars } from './payload-share.ts';
 import { BATCH, RequestLog } from './request-log.ts';
 
@@ -117,7 +117,7 @@ test('each line is summed once in each resolution, by each of its dimensions', (
 		requestRow({ durationMs: 10, startedAt: Date.UTC(2026, 2, 1, 10, 59, 59) }),
 		requestRow({ durationMs: 20, startedAt: Date.UTC(2026, 2, 1, 11, 0, 1), outcome: 'unauthorized', requestId: 'r2' }),
 	];
-	const cells = cellsOf(rows, new Map(), new KnownValues(), 0);
+	const cells = new Sums(new KnownValues()).add(rows).cells(new Map(), 0);
 	const of = (resolution: string, dimension: string) =>
 		cells.filter((cell) => cell.resolution === resolution && cell.dimension === dimension);
 	assert.deepEqual(
@@ -133,9 +133,10 @@ test('each line is summed once in each resolution, by each of its dimensions', (
 
 test('values that clients choose are counted together beyond the bound', () => {
 	const rows = Array.from({ length: 500 }, (_, n) => requestRow({ userAgent: `program${n}/1.0` }));
-	const clients = cellsOf(rows, new Map(), new KnownValues(), 0).filter(
-		({ resolution, dimension }) => resolution === 'day' && dimension === 'client',
-	);
+	const clients = new Sums(new KnownValues())
+		.add(rows)
+		.cells(new Map(), 0)
+		.filter(({ resolution, dimension }) => resolution === 'day' && dimension === 'client');
 	assert.equal(clients.length, 101);
 	assert.equal(clients.find(({ value }) => value === OTHERS)?.calls, 400);
 });

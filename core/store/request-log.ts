@@ -12,7 +12,7 @@ import { PayloadShare, payloadChars } from './payload-share.ts';
 const FLUSH_MS = 500;
 /** The most lines of one write. As many do not wait for the time. */
 export const BATCH = 1000;
-/** The most lines that are summed at a time, and the time in which further ones are, before requests have their turn: half a millisecond. */
+/** The most lines that are summed at a time, and the time in which further ones are, before requests have their turn. */
 const [PIECE, SLICE_MS] = [50, 0.5];
 /** The number of lines held while the database is away; beyond it the oldest are dropped, and counted. */
 const HELD = 20_000;

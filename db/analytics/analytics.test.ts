@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import pg from 'pg';
-import { cellsOf, KnownValues } from '../../core/store/metric-cells.ts';
+import { KnownValues, Sums } from '../../core/store/metric-cells.ts';
 import type { MetricRange, RequestBatch, RequestFilter, RequestRow, Store } from '../../core/store/store.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { NOW, requestRow } from '../../test/helpers/requests.ts';
@@ -14,7 +14,11 @@ import { openReplica, type TestStore, testStore } from '../../test/helpers/store
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
-const batchOf = (rows: RequestRow[]): RequestBatch => ({ id: randomUUID(), rows, cells: cellsOf(rows, new Map(), new KnownValues(), 0) });
+const batchOf = (rows: RequestRow[]): RequestBatch => ({
+	id: randomUUID(),
+	rows,
+	cells: new Sums(new KnownValues()).add(rows).cells(new Map(), 0),
+});
 
 const range = (change: Partial<MetricRange> = {}): MetricRange => ({
 	resolution: 'day',

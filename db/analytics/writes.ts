@@ -82,7 +82,7 @@ const PICKED: readonly (readonly [type: ColumnType, pick: Picked])[] = OWN.map((
 
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 1000) / 1000);
 
-/** The number of columns that are written before requests have their turn: of a thousand lines they take half a millisecond. */
+/** The number of columns that are written before requests have their turn. */
 const PIECE = 4;
 
 /** Returns an array of each column: those of lines, then those of groups. */

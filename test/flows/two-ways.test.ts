@@ -85,7 +85,6 @@ async function onBoth<T>(work: () => Promise<T>): Promise<[atDoor: T, byHapi: T]
 const CHANGING = ['date', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-request-id', 'mcp-session-id'];
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
-
 const UPTIME = /"uptimeSeconds":\d+/;
 
 function comparable({ status, headers, body }: Got): Got {

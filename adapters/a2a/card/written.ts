@@ -2,7 +2,7 @@
 // state of a gateway.
 
 import { createHash } from 'node:crypto';
-import { type JsonObject, SizedCache } from '../../../core/index.ts';
+import { type JsonObject, SizedCache, withOwnMemory } from '../../../core/index.ts';
 import { bytesOf, inPieces, PLAIN } from './turns.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -24,7 +24,7 @@ export async function written(value: JsonObject): Promise<Document> {
 		hash.update(bytes);
 		parts.push(bytes);
 	}
-	return new Document(Buffer.concat(parts), `"${hash.digest('base64url')}"`);
+	return new Document(withOwnMemory(Buffer.concat(parts)), `"${hash.digest('base64url')}"`);
 }
 
 const kept = new SizedCache<Document>(MAX_BYTES);

@@ -2,8 +2,8 @@
 // text of bounded length, or nothing.
 
 import type { QuickJSHandle } from 'quickjs-emscripten-core';
+import type { Instance } from './engine/instance.ts';
 import { HostCalls, type HostCallsParts } from './host-calls.ts';
-import type { Instance } from './instance.ts';
 import { BEFORE, cutFault, type Ending, type EngineFault, type HostAnswer, type RunTask } from './messages.ts';
 
 const CHECK_MEMORY_BYTES = 64 * 1024 * 1024;

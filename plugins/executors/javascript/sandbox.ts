@@ -3,7 +3,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { Brake } from './brake.ts';
-import { Instance, KeptInstances } from './instance.ts';
+import { Instance, KeptInstances } from './engine/instance.ts';
 import { Jobs } from './jobs.ts';
 import type { CheckTask, Ending, FromThread, Progress, RunTask, SandboxRequest, ThreadData } from './messages.ts';
 import { checkCode, SandboxRun } from './sandbox-run.ts';

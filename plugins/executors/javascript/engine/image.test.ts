@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { KEPT_INSTANCES, type RunTask } from '../messages.ts';
+import { SandboxRun } from '../sandbox-run.ts';
+import { compileEngine } from '../threads.ts';
 import { LAYOUT } from './image.ts';
 import { Instance, KeptInstances } from './instance.ts';
-import { KEPT_INSTANCES, type RunTask } from './messages.ts';
-import { SandboxRun } from './sandbox-run.ts';
-import { compileEngine } from './threads.ts';
 
 const compiled = await compileEngine();
 const MEGABYTE = 1024 * 1024;

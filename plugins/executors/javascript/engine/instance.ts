@@ -11,9 +11,9 @@ import {
 	type QuickJSSyncVariant,
 	type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
+import { BEFORE, KEPT_INSTANCES, LIMITS } from '../messages.ts';
+import { prelude } from '../prelude/main.ts';
 import { EngineMemory, type MemoryImage } from './image.ts';
-import { BEFORE, KEPT_INSTANCES, LIMITS } from './messages.ts';
-import { prelude } from './prelude/main.ts';
 
 const PAGE_BYTES = 64 * 1024;
 const INITIAL_PAGES = 256;

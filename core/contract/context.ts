@@ -1,4 +1,4 @@
-// The interfaces that core gives to plugins: outbound requests, storage, identity, and the running call. Types only.
+// The interfaces that core gives to plugins: storage, identity, and the running call. Types only.
 
 import type { Admission } from './admission.ts';
 import type { AgentRuns } from './agents.ts';
@@ -7,85 +7,12 @@ import type { CallOptions } from './call-options.ts';
 import type { NamedWork, ServedVersions } from './following.ts';
 import type { Deliveries, Jobs, NewDelivery } from './jobs.ts';
 import type { ModelCall } from './models.ts';
-import type {
-	Api,
-	Caller,
-	CredentialNeed,
-	Gateway,
-	Incoming,
-	Json,
-	Log,
-	OrganizationSettings,
-	Records,
-	Tool,
-	ToolRef,
-	ToolResult,
-} from './nouns.ts';
+import type { Api, Caller, Gateway, Incoming, Json, Log, OrganizationSettings, Records, Tool, ToolRef, ToolResult } from './nouns.ts';
 import type { OrganizationChoice } from './organizations.ts';
+import type { CheckedAddress, OutboundRequest, OutboundResponse, SocketProtocol, StreamRequest, StreamResponse } from './outbound.ts';
 import type { KeptPage, RunResult } from './results.ts';
 import type { SandboxTask } from './sandbox.ts';
 import type { Skill } from './skills.ts';
-import type { StreamRequest, StreamResponse } from './streamed-answers.ts';
-
-export interface OutboundRequest {
-	method: string;
-	url: string;
-	headers?: Record<string, string>;
-	body?: string | Buffer | null;
-	/** Time limit of the whole exchange, redirects included. Default 30,000. */
-	timeoutMs?: number;
-	/** Maximum size of the decoded body. Default 10 MiB. */
-	maxBytes?: number;
-	/** Default 3; with 0 the redirect itself is returned. Credentials are not sent to another origin. */
-	maxRedirects?: number;
-	signal?: AbortSignal;
-	/**
-	 * The credentials that `Call.sign` adds: alternatives, each a list of credentials that are used together. The first alternative that is
-	 * stored completely is used; `[]` sends none. If absent, whatever is stored without a scheme is used.
-	 */
-	security?: CredentialNeed[][];
-	/**
-	 * Whether the request may be sent twice without further effect. Default: by the method (RFC 9110 §9.2.2). Inside an executor, repeatable
-	 * requests are retried when the connection breaks or the upstream answers 502, 503, 504 or 429; others only when nothing was sent yet.
-	 */
-	repeatable?: boolean;
-}
-
-export interface OutboundResponse {
-	status: number;
-	headers: Record<string, string>;
-	body: Buffer;
-	/** The final URL, after redirects. */
-	url: string;
-}
-
-/** An address that passed the egress guard: connect to this one only. */
-export interface CheckedAddress {
-	address: string;
-	family: 4 | 6;
-	port: number;
-}
-
-/** A protocol with ports of its own, which are refused to HTTP. */
-export type SocketProtocol =
-	| 'amqp'
-	| 'cassandra'
-	| 'ftp'
-	| 'imap'
-	| 'kafka'
-	| 'ldap'
-	| 'memcached'
-	| 'mongodb'
-	| 'mqtt'
-	| 'mssql'
-	| 'mysql'
-	| 'nats'
-	| 'oracle'
-	| 'pop3'
-	| 'postgresql'
-	| 'redis'
-	| 'smtp'
-	| 'ssh';
 
 /** Short-lived values shared by all replicas; they may be lost. Keys are private to the plugin and the gateway. */
 export interface KeyValue {

@@ -2,7 +2,7 @@
 
 import type { ObjectSchema } from 'joi';
 import type { GateContext, Received, SecurityScheme } from './admission.ts';
-import type { Call, Context, SocketProtocol } from './context.ts';
+import type { Call, Context } from './context.ts';
 import type { CorsHeaders } from './cors.ts';
 import type { ErrorCode, GatewayError } from './errors.ts';
 import type { JobHandler } from './jobs.ts';
@@ -26,6 +26,7 @@ import type {
 	ToolDraft,
 	ToolResult,
 } from './nouns.ts';
+import type { SocketProtocol } from './outbound.ts';
 import type { LlmProvider } from './providers.ts';
 import type { Sandbox } from './sandbox.ts';
 

@@ -3,9 +3,8 @@
 
 import { isIPv6 } from 'node:net';
 import { type Agent, fetch as undiciFetch } from 'undici';
-import type { CheckedAddress, OutboundRequest, OutboundResponse, SocketProtocol } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
-import type { StreamRequest } from '../contract/streamed-answers.ts';
+import type { CheckedAddress, OutboundRequest, OutboundResponse, SocketProtocol, StreamRequest } from '../contract/outbound.ts';
 import { tracedFetch, tracedRequest } from '../telemetry/outbound-spans.ts';
 import { parseOpenings } from './addresses.ts';
 import { decoded } from './decoding.ts';

@@ -1,7 +1,7 @@
 // Ports of services that do not speak HTTP but might execute a request as commands: https://fetch.spec.whatwg.org/#port-blocking
 // with the databases, brokers and remote shells that the browsers' list omits.
 
-import type { SocketProtocol } from '../contract/context.ts';
+import type { SocketProtocol } from '../contract/outbound.ts';
 
 const FETCH_BAD_PORTS = [
 	0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,

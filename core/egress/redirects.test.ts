@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { type TestContext, test } from 'node:test';
 import { failure, get, local, textOf } from '../../test/helpers/egress.ts';
 import { httpUpstream, type Upstream } from '../../test/helpers/upstream.ts';
-import type { OutboundRequest } from '../contract/context.ts';
+import type { OutboundRequest } from '../contract/outbound.ts';
 
 interface Seen {
 	method: string;

@@ -1,8 +1,8 @@
 // The first request of an exchange, and the one after a redirect: https://fetch.spec.whatwg.org/#http-redirect-fetch, without headers
 // that could carry a secret elsewhere.
 
-import type { OutboundRequest } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
+import type { OutboundRequest } from '../contract/outbound.ts';
 import { refused, shown } from './errors.ts';
 import { headerNameFault, headerValueFault } from './headers.ts';
 

@@ -7,7 +7,7 @@ import zlib from 'node:zlib';
 import { isBeforeTimer, turns, until } from '../../test/helpers/clock.ts';
 import { failure, get, local, textOfBody } from '../../test/helpers/egress.ts';
 import { httpUpstream, tcpUpstream, type Upstream } from '../../test/helpers/upstream.ts';
-import type { StreamRequest } from '../contract/streamed-answers.ts';
+import type { StreamRequest } from '../contract/outbound.ts';
 import type { OpenStream, StreamBody } from './streaming.ts';
 
 const MiB = 1024 * 1024;

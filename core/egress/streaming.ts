@@ -1,6 +1,6 @@
 // The guard's streamed request: redirects as everywhere, then a body that is decoded as it is read, and can be left at any time.
 
-import type { StreamRequest, StreamResponse } from '../contract/streamed-answers.ts';
+import type { StreamRequest, StreamResponse } from '../contract/outbound.ts';
 import { inTime } from '../kit/race.ts';
 import type { Ending } from './arrivals.ts';
 import { codingsOf, decodedHeaders } from './decoding.ts';

@@ -1,7 +1,7 @@
 // Parses a URL that a user or an upstream supplied, and checks its target.
 
 import { isIP } from 'node:net';
-import type { SocketProtocol } from '../contract/context.ts';
+import type { SocketProtocol } from '../contract/outbound.ts';
 import { mayReach, type Openings } from './addresses.ts';
 import { refused, refusedAddress, shown } from './errors.ts';
 import { knownUrl } from './parsed-urls.ts';

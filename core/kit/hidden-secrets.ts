@@ -1,7 +1,7 @@
 // Hides credentials that an upstream repeats in its answer, as debug pages and echo services do: they are found in what signing added to
 // the request.
 
-import type { OutboundRequest } from '../contract/context.ts';
+import type { OutboundRequest } from '../contract/outbound.ts';
 
 /** Shorter secrets occur in ordinary text too often. */
 const MIN_SECRET_CHARS = 6;

@@ -1,6 +1,6 @@
 // One run of a tool whose API has a lane: each of its requests passes through the lane, and the run leaves nothing in it when it ends.
 
-import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
+import type { OutboundRequest, OutboundResponse } from '../contract/outbound.ts';
 import { REQUEST_TIMEOUT_MS } from '../egress/exchange.ts';
 import type { LaneApi, Leave } from './lane.ts';
 import type { Lanes } from './lanes.ts';

@@ -3,8 +3,8 @@
 
 import { GatewayError } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
+import type { StreamResponse } from '../contract/outbound.ts';
 import type { ProviderContext } from '../contract/providers.ts';
-import type { StreamResponse } from '../contract/streamed-answers.ts';
 import { cleanText } from '../kit/clean-text.ts';
 import { withoutSecrets } from '../kit/hidden-secrets.ts';
 import { isObject } from '../kit/json.ts';

@@ -2,10 +2,9 @@
 
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import type { CheckedAddress, OutboundRequest, SocketProtocol } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Api, Json, JsonObject } from '../contract/nouns.ts';
-import type { StreamRequest } from '../contract/streamed-answers.ts';
+import type { CheckedAddress, OutboundRequest, SocketProtocol, StreamRequest } from '../contract/outbound.ts';
 import type { Egress } from '../egress/egress.ts';
 import { HIDDEN } from '../registry/secret-walk.ts';
 import type { CredentialRow } from '../store/store.ts';

@@ -3,8 +3,8 @@
 import { createStackParser, createTransport, Scope } from '@sentry/core';
 import { ServerRuntimeClient } from '@sentry/core/server';
 import { VERSION } from '../config/version.ts';
-import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import type { Log } from '../contract/nouns.ts';
+import type { OutboundRequest, OutboundResponse } from '../contract/outbound.ts';
 import { eventOf } from './events.ts';
 import type { Fault } from './faults.ts';
 

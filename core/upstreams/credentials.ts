@@ -1,9 +1,9 @@
 // Chooses the stored credentials that a request is sent with: the first alternative of the operation that they satisfy, on the one origin
 // to which they are bound.
 
-import type { OutboundRequest } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Api, CredentialNeed, CredentialType, JsonObject, SchemeNeed } from '../contract/nouns.ts';
+import type { OutboundRequest } from '../contract/outbound.ts';
 import { quote } from '../kit/clean-text.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { CredentialRow, KeyPlace } from '../store/store.ts';

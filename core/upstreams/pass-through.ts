@@ -1,10 +1,10 @@
 // Callers' own credentials for an API: the headers of a gateway's request that are passed on to the API, and their names there.
 
 import Joi from 'joi';
-import type { OutboundRequest } from '../contract/context.ts';
 import { invalid, PluginFault } from '../contract/errors.ts';
 import type { AuthMethod } from '../contract/kinds.ts';
 import type { Incoming, JsonObject } from '../contract/nouns.ts';
+import type { OutboundRequest } from '../contract/outbound.ts';
 import { headerNameFault, headerValueFault } from '../egress/headers.ts';
 import type { PassedHeader } from '../store/store.ts';
 import { headerOf, withHeader } from './signing.ts';

@@ -1,9 +1,9 @@
 // Sends one request of an organization to an upstream: not at all while its breaker is open, through the lane when calls are limited, and
 // again when a repetition does no harm.
 
-import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
+import type { OutboundRequest, OutboundResponse } from '../contract/outbound.ts';
 import type { Egress } from '../egress/egress.ts';
 import { NoAnswer } from '../egress/errors.ts';
 import { knownUrl } from '../egress/parsed-urls.ts';

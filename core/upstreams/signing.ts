@@ -1,6 +1,6 @@
 // Writes a credential of each type into a request.
 
-import type { OutboundRequest } from '../contract/context.ts';
+import type { OutboundRequest } from '../contract/outbound.ts';
 import type { KeyPlace } from '../store/store.ts';
 
 /** A secret, and how the request carries it. */

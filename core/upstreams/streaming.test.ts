@@ -9,7 +9,7 @@ import { localLanes } from '../../test/helpers/lanes.ts';
 import { freePort } from '../../test/helpers/ports.ts';
 import { silent } from '../../test/helpers/silent.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
-import type { StreamRequest, StreamResponse } from '../contract/streamed-answers.ts';
+import type { StreamRequest, StreamResponse } from '../contract/outbound.ts';
 import { LaneRun } from '../lanes/lane-run.ts';
 import type { OutboundLimits } from '../store/store.ts';
 import { Breakers } from './breakers.ts';

@@ -2,7 +2,7 @@
 // lane is held, and the breaker told, when its body has ended.
 
 import { GatewayError } from '../contract/errors.ts';
-import type { StreamRequest } from '../contract/streamed-answers.ts';
+import type { StreamRequest } from '../contract/outbound.ts';
 import type { Ending } from '../egress/arrivals.ts';
 import type { Egress } from '../egress/egress.ts';
 import { Left, type OpenStream, type StreamBody } from '../egress/streaming.ts';

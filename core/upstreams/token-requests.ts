@@ -1,8 +1,8 @@
 // One request to a token server (RFC 6749 §4.4 and §6), and the checks of its answer.
 
-import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
+import type { OutboundRequest, OutboundResponse } from '../contract/outbound.ts';
 import { isObject } from '../kit/json.ts';
 import { basic } from './signing.ts';
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import type { TestContext } from 'node:test';
-import type { OutboundRequest } from '../../core/contract/context.ts';
 import { asGatewayError, type ErrorCode, type GatewayError } from '../../core/contract/errors.ts';
+import type { OutboundRequest } from '../../core/contract/outbound.ts';
 import { createEgress, type Egress } from '../../core/egress/egress.ts';
 
 /** Makes a guard that allows upstreams on 127.0.0.1; it closes with the test. */

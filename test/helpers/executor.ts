@@ -1,9 +1,10 @@
 // Parts to run an executor with in tests: the real egress guard on loopback, and an upstream that keeps the bytes it received.
 
 import type { TestContext } from 'node:test';
-import type { Call, OutboundRequest } from '../../core/contract/context.ts';
+import type { Call } from '../../core/contract/context.ts';
 import type { SaveContext } from '../../core/contract/kinds.ts';
 import type { Api, Tool } from '../../core/contract/nouns.ts';
+import type { OutboundRequest } from '../../core/contract/outbound.ts';
 import { createEgress } from '../../core/egress/egress.ts';
 import { Memo } from '../../core/shared/memo.ts';
 import { silent } from './silent.ts';

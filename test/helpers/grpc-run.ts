@@ -1,9 +1,10 @@
 // Parts to run the gRPC executor with in tests: the tools of an import, and the real egress guard on loopback.
 
 import type { TestContext } from 'node:test';
-import type { Call, OutboundRequest } from '../../core/contract/context.ts';
+import type { Call } from '../../core/contract/context.ts';
 import type { SchemaImporter } from '../../core/contract/kinds.ts';
 import type { Api, JsonObject, Tool, ToolDraft, ToolResult } from '../../core/contract/nouns.ts';
+import type { OutboundRequest } from '../../core/contract/outbound.ts';
 import { createEgress } from '../../core/egress/egress.ts';
 import { Memo } from '../../core/shared/memo.ts';
 import importer from '../../importers/protobuf/index.ts';

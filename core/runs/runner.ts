@@ -5,18 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json, Log } from '../contract/nouns.ts';
 import type { ClaimedRun, NewRun, Run, RunKind, RunLook, RunQueue, Topic } from '../store/store.ts';
 import { Attempt, type Outcome } from './attempt.ts';
-import type { RunProgram } from './context.ts';
+import { type Definition, Definitions } from './definitions.ts';
 import { Ends } from './ends.ts';
 import { faultOf, INTERRUPTED, isOfDatabase, isUnexpected, LOST, STOPPING } from './faults.ts';
 import { Keeper } from './keeper.ts';
 import { Places } from './places.ts';
 import { fireDue } from './schedules.ts';
-
-export interface Definition extends RunKind {
-	/** The number of runs of this kind at a time in each process. */
-	places: number;
-	program: RunProgram;
-}
 
 export interface RunnerParts {
 	queue: RunQueue;
@@ -28,10 +22,6 @@ export interface RunnerParts {
 	keepMs?: number;
 }
 
-/** The usual number of processes that a run may lose in a row. */
-export const MAX_LOSSES = 5;
-/** The name of a queue, too, and a part of topics. */
-const KIND = /^[\w./-]{1,80}$/;
 const KEEP_MS = 3_000;
 /** The interval of looks without an announcement; runs of dead processes are searched as often while any runs. */
 const LOOK_MS = 2_000;
@@ -43,7 +33,7 @@ const LAST_STEPS_MS = 1_000;
 export class Runner {
 	readonly #parts: Required<RunnerParts>;
 	readonly #keeper: Keeper;
-	readonly #kinds = new Map<string, Definition>();
+	readonly #kinds = new Definitions();
 	readonly #held = new Map<string, Attempt>();
 	readonly ends = new Ends();
 	readonly #running = new Set<Promise<void>>();
@@ -64,24 +54,22 @@ export class Runner {
 	}
 
 	define(definition: Definition): void {
-		if (!KIND.test(definition.kind)) throw new Error(`runs: ${definition.kind} is no name of a kind`);
-		if (this.#kinds.has(definition.kind)) throw new Error(`runs: the kind ${definition.kind} is defined twice`);
-		if (this.#timers.length > 0) throw new Error(`runs: the kind ${definition.kind} is defined after the start`);
-		this.#kinds.set(definition.kind, definition);
+		this.#kinds.add(definition);
 	}
 
 	kinds(): string[] {
-		return [...this.#kinds.keys()];
+		return this.#kinds.names();
 	}
 
 	kind(kind: string): RunKind {
-		return this.#kinds.get(kind) ?? { kind, perAccount: null, perAccountUnfinished: null, maxLosses: MAX_LOSSES };
+		return this.#kinds.kind(kind);
 	}
 
 	/** Begins to take runs. */
 	async open(): Promise<void> {
 		if (this.#kinds.size === 0) return;
-		await this.#parts.queue.open([...this.#kinds.keys()]);
+		this.#kinds.close();
+		await this.#parts.queue.open(this.#kinds.names());
 		this.#timers = [setInterval(() => this.look(), LOOK_MS).unref(), setInterval(() => void this.#keep(), this.#parts.keepMs).unref()];
 		this.look();
 	}
@@ -197,7 +185,7 @@ export class Runner {
 	async #lookOnce(): Promise<void> {
 		this.#isLookDue = false;
 		const { queue, log, fire } = this.#parts;
-		const kinds = [...this.#kinds.keys()];
+		const kinds = this.#kinds.names();
 		const look = await queue.look(kinds);
 		if (look.nextInMs === 0) await fireDue({ dueSchedules: queue.dueSchedules, fire }, kinds, log);
 		if (look.kinds.some(({ due, running }) => due + running > 0)) await this.#supervise();

@@ -7,8 +7,9 @@ import { raceWith } from '../kit/race.ts';
 import type { ClaimedRun, DueSchedule, NewRun, Run, RunKind, RunQueue, RunSchedule, RunStep, Store } from '../store/store.ts';
 import { apart } from '../telemetry/spans.ts';
 import type { RunContext } from './context.ts';
+import { MAX_LOSSES } from './definitions.ts';
 import { followRun, hasRunEnded, type RunPlace } from './following.ts';
-import { MAX_LOSSES, Runner } from './runner.ts';
+import { Runner } from './runner.ts';
 import { nextTime } from './schedules.ts';
 
 type Needed = 'organizationId' | 'kind' | 'input';

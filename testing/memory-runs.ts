@@ -173,21 +173,21 @@ class Queue implements MemoryRuns {
 				signal.throwIfAborted();
 				return work(signal);
 			},
-			sleep: async (key, ms) => {
+			sleep: async (_key, end) => {
 				signal.throwIfAborted();
-				if (key === 'due' && ms > 0) await this.#wait(entry, ms);
+				if (end instanceof Date && end.getTime() > Date.now()) await this.#wait(entry, end);
 			},
 			...{ event: absent, child: absent, hold: () => () => undefined, former: () => null },
 		};
 	}
 
 	/** Leaves the place until the time has come. */
-	#wait(entry: KeptRun, ms: number): Promise<void> {
+	#wait(entry: KeptRun, until: Date): Promise<void> {
 		const { promise, resolve } = Promise.withResolvers<void>();
-		entry.dueAt = new Date(Date.now() + ms);
+		entry.dueAt = until;
 		entry.resume = resolve;
 		this.#change(entry, { status: 'waiting' });
-		if (!this.#isByHand) setTimeout(() => this.#look(), Math.min(ms, LONGEST_TIMER_MS)).unref();
+		if (!this.#isByHand) setTimeout(() => this.#look(), Math.min(until.getTime() - Date.now(), LONGEST_TIMER_MS)).unref();
 		this.#settle();
 		return promise;
 	}

@@ -60,7 +60,7 @@ async function work(run: RunContext, { plugin, name, handler }: Declared, parts:
 	const { secrets } = parts;
 	const row = { ...run, kind: kindOf(plugin, name) };
 	const { data = null, caller = null, reach = null, attempts, runAt } = openInput(secrets, row);
-	if (typeof runAt === 'string') await run.sleep('due', Math.max(0, Date.parse(runAt) - Date.now()));
+	if (typeof runAt === 'string') await run.sleep('due', new Date(runAt));
 	const { gatewayId, ref } = inputOf(row);
 	const live = parts.live.take(ref);
 	const origin = { plugin, organizationId: run.organizationId, gatewayId, caller: revivedCaller(caller), reach: revivedReach(reach) };

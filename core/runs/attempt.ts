@@ -117,7 +117,7 @@ export class Attempt {
 			step: (key, work, options) => this.#step(key, work, options),
 			// The sender of a signal is trusted with its shape, as the writer of a step is.
 			event: <T extends Json>(name: string, options?: WaitOptions) => this.#event(name, options) as Promise<T>,
-			sleep: (key, ms) => this.#sleep(key, ms),
+			sleep: (key, end) => this.#sleep(key, end),
 			child: (key, asked) => this.#child(key, asked),
 			progress: (value) => this.#progress.tell(value),
 			hold: () => this.#hold(),
@@ -175,17 +175,17 @@ export class Attempt {
 		return new RunError(error);
 	}
 
-	async #sleep(key: string, ms: number): Promise<void> {
+	async #sleep(key: string, end: number | Date): Promise<void> {
 		this.#claimKey(key);
-		const until = await this.#until(key, ms);
+		const until = await this.#until(key, end);
 		while (until.getTime() > Date.now()) await this.#wait(null, until);
 	}
 
 	/** Returns the end of a wait, recorded when it first began. */
-	async #until(key: string, ms: number): Promise<Date> {
+	async #until(key: string, end: number | Date): Promise<Date> {
 		const known = this.#steps.get(key)?.until;
 		if (known) return known;
-		const until = new Date(Date.now() + ms);
+		const until = typeof end === 'number' ? new Date(Date.now() + end) : end;
 		await this.#working(() => this.#keeper.begin(this.hold, { key, once: false, until }, this.#stop.signal));
 		return until;
 	}

@@ -29,8 +29,8 @@ export interface RunContext<I extends Json = Json> {
 	 * neither memory nor a place there. @throws RunError `timed_out`; the signal's reason
 	 */
 	event<T extends Json>(name: string, options?: WaitOptions): Promise<T>;
-	/** Waits, in the same way. */
-	sleep(key: string, ms: number): Promise<void>;
+	/** Waits for milliseconds, or until a time, in the same way. */
+	sleep(key: string, end: number | Date): Promise<void>;
 	/**
 	 * Tells the followers of the run how far it is, in place of what it told before. Several within a quarter of a second are one; the last one
 	 * always arrives. A copy is not made: the value is read when it is written.

@@ -7,7 +7,7 @@ import zlib from 'node:zlib';
 import { elapsing, until } from '../../test/helpers/clock.ts';
 import { failure, get, local, textOf } from '../../test/helpers/egress.ts';
 import { httpUpstream, tcpUpstream } from '../../test/helpers/upstream.ts';
-import type { OutboundRequest } from '../contract/context.ts';
+import type { OutboundRequest } from '../contract/outbound.ts';
 
 test('Connections are kept for the next call', async (t) => {
 	const upstream = await httpUpstream(t, (request, response) => response.end(request.url));
@@ -210,6 +210,17 @@ test('A call that was aborted before it began sends nothing', async (t) => {
 	const call = local(t).request(get(upstream.origin, { signal: AbortSignal.abort(new Error('too late')) }));
 	await assert.rejects(call, /too late/);
 	assert.equal(upstream.connections(), 0);
+});
+
+test('A call that is aborted in the turn in which it begins sends nothing', async (t) => {
+	const upstream = await httpUpstream(t, (_request, response) => response.end());
+	const caller = new AbortController();
+	const call = local(t).request(get(upstream.origin, { signal: caller.signal }));
+	caller.abort(new Error('too late'));
+	await assert.rejects(call, /too late/);
+	// The connection of a later call is the only one.
+	await local(t).request(get(upstream.origin));
+	assert.equal(upstream.connections(), 1);
 });
 
 test('Closing aborts running calls and refuses later ones', async (t) => {

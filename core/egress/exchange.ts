@@ -1,6 +1,7 @@
 // One request and its whole answer over a pooled connection, with a size limit and a way to stop it at any time.
 
 import type { Agent, Dispatcher } from 'undici';
+import { atTurnEnd } from '../process/turn-end.ts';
 import { NoAnswer, networkError, timedOut, tooLarge } from './errors.ts';
 import { urlParts } from './parsed-urls.ts';
 import type { Hop } from './redirects.ts';
@@ -43,6 +44,21 @@ class Exchange implements Dispatcher.DispatchHandler {
 		this.#hop = hop;
 		this.#maxBytes = maxBytes;
 		this.#isFirst = isFirst;
+	}
+
+	/** Sends the request, with all others of this turn. */
+	begin(agent: Agent): void {
+		const { method, headers, body, url } = this.#hop;
+		const { origin, target: path } = urlParts(url);
+		atTurnEnd(() => {
+			if (this.#stopped) return;
+			try {
+				// `method` may be any token; undici's type lists only the common ones.
+				agent.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, this);
+			} catch (thrown) {
+				this.#settle.reject(thrown);
+			}
+		});
 	}
 
 	/** Stops the exchange, down to the socket. If it still waits for a connection, nothing will be sent. */
@@ -109,10 +125,7 @@ export class Attempt {
 		if (this.#stopped) return Promise.reject(this.#stopped);
 		const exchange = new Exchange(hop, { maxBytes: this.#maxBytes, isFirst: this.#running === null });
 		this.#running = exchange;
-		const { method, headers, body, url } = hop;
-		const { origin, target: path } = urlParts(url);
-		// `method` may be any token; undici's type lists only the common ones.
-		this.#agent.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, exchange);
+		exchange.begin(this.#agent);
 		return exchange.answer;
 	}
 

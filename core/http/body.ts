@@ -15,13 +15,15 @@ export const UNREAD = {
 	plugins: { gatehouse: { body: 'unread' } },
 } as const;
 
+const NO_BODY = Promise.resolve(null);
+
 /**
  * Reads a body as it was sent; null if there is none. @param codings in which it may be; the result is in that coding
  * @throws payload_too_large, unsupported_media_type, validation_failed
  */
-export async function readBody(request: IncomingMessage, maxBytes: number, codings?: readonly Coding[]): Promise<Buffer | null> {
+export function readBody(request: IncomingMessage, maxBytes: number, codings?: readonly Coding[]): Promise<Buffer | null> {
 	const { 'content-length': length, 'content-encoding': encoding, 'transfer-encoding': transfer } = request.headers;
-	if (length === undefined && transfer === undefined) return null;
+	if (length === undefined && transfer === undefined) return NO_BODY;
 	codingOf(encoding, codings);
 	if (Number(length) > maxBytes) throw tooLarge(maxBytes);
 	return collect(request, maxBytes);

@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { createDeflate, createGzip } from 'node:zlib';
 import type { Request } from '@hapi/hapi';
+import { atTurnEnd } from '../process/turn-end.ts';
 import type { Answer, AnswerHeaders } from './answer.ts';
 
 /** Smaller bodies are not compressed. */
@@ -33,13 +34,22 @@ export function writeAnswer(request: Request, answer: Answer): void {
 	res.writeHead(status, headers);
 	if (!hasBody || request.method === 'head') {
 		drop(body);
-		res.end();
+		end(res, null, 0);
 	} else if (compressor) pipe(compressed(body, compressor), res);
 	else if (body instanceof Readable) pipe(body, res);
-	// Text of ASCII alone needs no conversion.
-	else if (typeof body === 'string' && bytes === body.length) res.end(body, 'latin1');
-	else if (body) res.end(body);
-	else res.end();
+	else end(res, body, bytes);
+}
+
+/** Sends headers and body, with all other answers of this turn. @param bytes of the body */
+function end(res: ServerResponse, body: string | Buffer | null, bytes: number | null): void {
+	atTurnEnd(() => {
+		// The client may have left meanwhile.
+		if (res.destroyed) return;
+		// Text of ASCII alone needs no conversion.
+		if (typeof body === 'string' && bytes === body.length) res.end(body, 'latin1');
+		else if (body) res.end(body);
+		else res.end();
+	});
 }
 
 function nameType(headers: AnswerHeaders, body: Answer['body']): void {

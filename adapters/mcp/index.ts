@@ -64,15 +64,18 @@ export default {
 	cors: { send: ['mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name'], read: ['mcp-session-id'] },
 } satisfies TransportAdapter<McpConfig>;
 
-async function serve(request: Incoming, config: McpConfig, call: Call): Promise<Reply> {
+function serve(request: Incoming, config: McpConfig, call: Call): Promise<Reply> {
 	refuseForeignPage(request, config);
 	const message = tryRead(request);
 	introduce(call, request, message);
-	if (message instanceof ProtocolError) return errorReply(null, message);
-	if (message.kind === 'request') return answer(message, { request, config, call });
-	if (message.kind === 'response') await takeAnswer(message, request.headers, call);
-	else takeCancellation(message.method, message.params, request.headers, call);
-	// "If the input consists solely of responses or notifications, the server MUST return 202 Accepted with no body" (transports).
+	if (message instanceof ProtocolError) return Promise.resolve(errorReply(null, message));
+	return message.kind === 'request' ? answer(message, { request, config, call }) : take(message, request, call);
+}
+
+/** "If the input consists solely of responses or notifications, the server MUST return 202 Accepted with no body" (transports). */
+async function take(message: Exclude<Message, RequestMessage>, { headers }: Incoming, call: Call): Promise<Reply> {
+	if (message.kind === 'response') await takeAnswer(message, headers, call);
+	else takeCancellation(message.method, message.params, headers, call);
 	return { status: 202 };
 }
 
@@ -130,17 +133,18 @@ async function run(era: Era, exchange: Exchange): Promise<Reply> {
 		era.check(message, headers);
 		return stream(exchange);
 	}
-	const complete = async (its: Call) => resultMessage(message.id, await dispatch(era, { ...exchange, call: its }));
+	const answered = (its: Call) => dispatch(era, { ...exchange, call: its });
 	const given = metaOf(message.params).progressToken;
 	const token = message.method === 'tools/call' && isProgressToken(given) ? given : null;
 	const session = ASKING.has(message.method) ? era.askingSession(headers) : null;
 	if ((token === null && session === null) || !takesEvents(headers)) {
-		const answered = await attempt(era, exchange, complete);
-		if (!answered) return noResponse(takesEvents(headers));
-		const { body, headers: its } = bodyOf(answered);
+		const result = await attempt(era, exchange, answered);
+		if (!result) return noResponse(takesEvents(headers));
+		const { body, headers: its } = bodyOf(resultMessage(message.id, result));
 		return { status: 200, headers: its ? { ...era.headersOf(message), ...its } : era.headersOf(message), body };
 	}
 	const leaving = exchange.call.signal;
+	const complete = async (its: Call) => resultMessage(message.id, await answered(its));
 	return answerWithProgress(exchange.call, {
 		token,
 		run: (reporting, stream) =>

@@ -31,7 +31,7 @@ interface Admitted {
 	methods: readonly MountedMethod[];
 }
 
-interface AuthenticationHooks {
+export interface AuthenticationHooks {
 	contextOf(method: MountedMethod): GateContext;
 	/** Callers that core's own identity gave in this request. */
 	given: GivenCaller;

@@ -31,8 +31,17 @@ export function handle(
 		running.then(discard, () => undefined);
 		return fault;
 	};
-	const running = Promise.resolve(route.handler(incoming, config, call));
+	const running = begun(() => route.handler(incoming, config, call));
 	return inTime(running, HANDLER_MS, late, (thrown) => asError(thrown, plugin));
+}
+
+/** Returns the promise of a handler; a rejected one of a handler that throws before it returns one. */
+function begun(handler: () => unknown): Promise<unknown> {
+	try {
+		return Promise.resolve(handler());
+	} catch (thrown) {
+		return Promise.reject(thrown);
+	}
 }
 
 /** The server does not take anything but errors. */

@@ -27,7 +27,7 @@ import type { CallParts, Services, ToolShelf } from '../tools/call-parts.ts';
 import type { ToolLimit } from '../tools/entry.ts';
 import { type ManagementScope, managementContext } from '../tools/management-context.ts';
 import { admissionOf } from './admission.ts';
-import { authenticate, type MountedMethod, scopeChallenge } from './authenticate.ts';
+import { type AuthenticationHooks, authenticate, type MountedMethod, scopeChallenge } from './authenticate.ts';
 import { ANONYMOUS } from './check-caller.ts';
 import { checkReply } from './check-reply.ts';
 import { createFixedRoutes, type FixedAddress } from './fixed-routes.ts';
@@ -182,7 +182,9 @@ async function serve(request: Request, { parts, gateways, only, identities, admi
 		listener: null,
 	};
 	const isOpen = match ? match.found.route.public === true : isDiscovery(path);
-	const { caller, verify } = isOpen ? NOBODY : await admit(request, incoming, { mounted, around, gateway, parts });
+	const hooks = isOpen ? null : gateHooks(request, { mounted, around, parts });
+	const passed = hooks && (await authenticate(incoming, gateway, mounted.methods, hooks));
+	const caller = passed?.caller ?? null;
 	nameCaller(request, caller);
 	const counting = limits.ofGateway(request, gateway.id, subjectOf(caller));
 	if (counting) await counting;
@@ -191,7 +193,7 @@ async function serve(request: Request, { parts, gateways, only, identities, admi
 	const { route, plugin, config } = match.found;
 	const servedBy = { plugin, gateway: mounted.place };
 	request.plugins.servedBy = servedBy;
-	incoming.body = await readFor(request, route, verify);
+	incoming.body = await readFor(request, route, passed && verifierOf(passed, incoming, { mounted, gateway, hooks }));
 	// A method that verified the body served the request in between.
 	request.plugins.servedBy = servedBy;
 	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
@@ -209,25 +211,16 @@ async function serve(request: Request, { parts, gateways, only, identities, admi
 	return respondEvents({ ...reply, events }, streaming);
 }
 
-/** The caller of a request, and the check of its body by the method that admitted the caller. */
-interface Admitted {
-	caller: Caller | null;
-	verify: ((rawBody: Buffer | null) => Promise<void>) | null;
-}
-
-const NOBODY: Admitted = { caller: null, verify: null };
-
 interface Admission {
 	mounted: MountedGateway;
-	gateway: Gateway;
 	around: Omit<CallParts, 'plugin' | 'caller' | 'shelf'> & { identity: RequestIdentity };
 	parts: RuntimeParts;
 }
 
-/** @throws unauthorized, forbidden, rate_limited */
-async function admit(request: Request, incoming: Incoming, { mounted, gateway, around, parts }: Admission): Promise<Admitted> {
+/** Returns what the gate asks of the request. @throws rate_limited for an address that sent too many bad credentials */
+function gateHooks(request: Request, { mounted, around, parts }: Admission): AuthenticationHooks {
 	parts.limits.assertMayTry(request);
-	const hooks = {
+	return {
 		contextOf({ plugin: { name } }: MountedMethod): GateContext {
 			const plugin = `auth:${name}`;
 			request.plugins.servedBy = { plugin, gateway: mounted.place };
@@ -237,10 +230,15 @@ async function admit(request: Request, incoming: Incoming, { mounted, gateway, a
 		given: (subject: string) => around.identity.given(subject),
 		onBadCredential: () => parts.limits.ofFailure(request),
 	};
-	const { caller, by } = await authenticate(incoming, gateway, mounted.methods, hooks);
-	const { methods } = mounted;
-	const verify = by.plugin.verifyBody && ((raw: Buffer | null) => verifyBody(raw, { incoming, caller, gateway, methods, by }, hooks));
-	return { caller, verify: verify ?? null };
+}
+
+/** Returns the check of the body by the method that admitted the caller; null where it has none. */
+function verifierOf(
+	{ caller, by }: Awaited<ReturnType<typeof authenticate>>,
+	incoming: Incoming,
+	{ mounted: { methods }, gateway, hooks }: { mounted: MountedGateway; gateway: Gateway; hooks: AuthenticationHooks },
+): ((rawBody: Buffer | null) => Promise<void>) | null {
+	return by.plugin.verifyBody ? (raw) => verifyBody(raw, { incoming, caller, gateway, methods, by }, hooks) : null;
 }
 
 /** Returns the subject whose requests are counted together; null for callers without a name of their own. */

@@ -3,8 +3,8 @@
 
 import { STATUS_CODES } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { OutboundResponse } from '../contract/context.ts';
 import type { Json, JsonSchema, ToolResult } from '../contract/nouns.ts';
+import type { OutboundResponse } from '../contract/outbound.ts';
 import { cleanText } from './clean-text.ts';
 import { withoutSecrets } from './hidden-secrets.ts';
 import { textOfHtml } from './html-text.ts';
@@ -67,7 +67,8 @@ export function textResult(whole: string): ToolResult {
  */
 export async function jsonResult(whole: string, schema: JsonSchema | null = null): Promise<ToolResult> {
 	if (whole.length <= MAX_TEXT_CHARACTERS) {
-		const data = await readData(whole, schema);
+		const read = readData(whole, schema);
+		const data = read instanceof Promise ? await read : read;
 		if (data === null) return textResult(whole);
 		if (!isDeeperThan(data.structured, MAX_DEPTH)) return { content: [text(whole), ...data.notes.map(text)], structured: data.structured };
 	}
@@ -93,7 +94,7 @@ interface Data {
 }
 
 /** Returns null when the text is not JSON, whatever its header says. */
-async function readData(whole: string, schema: JsonSchema | null): Promise<Data | null> {
+function readData(whole: string, schema: JsonSchema | null): Data | null | Promise<Data> {
 	let structured: Json;
 	try {
 		structured = JSON.parse(whole) as Json;
@@ -101,7 +102,11 @@ async function readData(whole: string, schema: JsonSchema | null): Promise<Data 
 		// It stays a text.
 		return null;
 	}
-	if (!mayRound(whole)) return { structured, notes: [] };
+	return mayRound(whole) ? withDigits(structured, whole, schema) : { structured, notes: [] };
+}
+
+/** Keeps the digits of integers that no double can hold. */
+async function withDigits(structured: Json, whole: string, schema: JsonSchema | null): Promise<Data> {
 	const { text: exact, rounded } = await quoteLongIntegers(whole);
 	if (rounded.size === 0) return { structured, notes: [] };
 	// The promised schema must hold, and a client may see only the data, without the text.
@@ -126,15 +131,22 @@ function isDeeperThan(value: Json, levels: number): boolean {
 }
 
 /** Decodes a body by the charset of its header, else as UTF-8; a byte order mark is dropped. */
-export const decodeText = (body: Buffer, contentType: string): string => new TextDecoder(charsetOf(contentType)).decode(body);
+export function decodeText(body: Buffer, contentType: string): string {
+	const charset = charsetOf(contentType);
+	return (charset === UTF_8 ? utf8 : new TextDecoder(charset)).decode(body);
+}
+
+const UTF_8 = 'utf-8';
+const utf8 = new TextDecoder(UTF_8);
 
 /** Returns the charset of a header, else UTF-8, under a name that TextDecoder knows. */
 export function charsetOf(contentType: string): string {
-	const charset = /;\s*charset="?([^\s;"]+)/i.exec(contentType)?.[1] ?? 'utf-8';
+	const charset = contentType.includes(';') ? /;\s*charset="?([^\s;"]+)/i.exec(contentType)?.[1]?.toLowerCase() : undefined;
+	if (charset === undefined || charset === UTF_8) return UTF_8;
 	try {
 		return new TextDecoder(charset).encoding;
 	} catch {
 		// An unknown charset is most likely UTF-8.
-		return 'utf-8';
+		return UTF_8;
 	}
 }

@@ -5,7 +5,7 @@ import type { Admission } from '../contract/admission.ts';
 import type { AgentRuns } from '../contract/agents.ts';
 import type { Answer, Question, Seals } from '../contract/asking.ts';
 import type { CallOptions } from '../contract/call-options.ts';
-import type { Call, CheckedAddress, Identity, KeyValue, OutboundRequest, OutboundResponse, SocketProtocol } from '../contract/context.ts';
+import type { Call, Identity, KeyValue } from '../contract/context.ts';
 import { type ErrorDetail, GatewayError, PluginFault } from '../contract/errors.ts';
 import type { NamedWork, ServedVersions } from '../contract/following.ts';
 import type { Deliveries, Jobs, NewDelivery } from '../contract/jobs.ts';
@@ -24,31 +24,32 @@ import type {
 	ToolResult,
 } from '../contract/nouns.ts';
 import type { OrganizationChoice } from '../contract/organizations.ts';
+import type {
+	CheckedAddress,
+	OutboundRequest,
+	OutboundResponse,
+	SocketProtocol,
+	StreamRequest,
+	StreamResponse,
+} from '../contract/outbound.ts';
 import type { KeptPage, RunResult } from '../contract/results.ts';
 import type { SandboxTask } from '../contract/sandbox.ts';
 import type { Skill } from '../contract/skills.ts';
-import type { StreamRequest, StreamResponse } from '../contract/streamed-answers.ts';
-import { deepFreeze } from '../kit/json.ts';
 import { checkedValues } from '../shared/check-record.ts';
-import { PluginRecords } from '../shared/plugin-records.ts';
-import type { RecordStore } from '../store/store.ts';
 import { stream } from '../upstreams/streaming.ts';
 import { askUser } from './asking.ts';
 import type { CallParts, Services } from './call-parts.ts';
+import { recordsOf } from './call-records.ts';
 import type { JobDesk, LiveCall } from './job-desk.ts';
 import { keeping, keptBy, keptPage } from './kept-results.ts';
 import { clientInfoOf, modelCalls } from './log/logged-runs.ts';
+import { settingsOf } from './organization-settings.ts';
 import { originOf, pluginLog } from './plugin-log.ts';
 import { runInSandbox } from './sandboxes.ts';
 import { scopeMissing } from './scope-missing.ts';
 import { sealsOf } from './seals.ts';
 
-/** Time for which an organization's settings are cached: every change is seen within a second. */
-const SETTINGS_MS = 1000;
-
-const NO_TOOLS: readonly Tool[] = Object.freeze([]);
-const NO_SKILLS: readonly Skill[] = Object.freeze([]);
-const NO_ADMISSION: readonly Admission[] = Object.freeze([]);
+const NONE: readonly never[] = Object.freeze([]);
 
 export class PluginCall implements Call {
 	readonly #services: Services;
@@ -96,11 +97,7 @@ export class PluginCall implements Call {
 		return checkedValues(this.#parts.plugin, this.#services.shared.keyValue(`kv:${this.#private()}:`));
 	}
 	get records(): Records {
-		const { plugin, gateway, records: store = this.#services.store.records, hidesSealed = false } = this.#parts;
-		return new PluginRecords(
-			{ store, as: (by) => this.#recordsOf(by), services: this.#services.records, hidesSealed },
-			{ organizationId: this.#organizationId(), gatewayId: gateway?.id ?? null, plugin },
-		);
+		return recordsOf(this.#services, this.#parts, this.#organizationId());
 	}
 
 	request(options: OutboundRequest): Promise<OutboundResponse> {
@@ -151,9 +148,7 @@ export class PluginCall implements Call {
 	}
 
 	settings(): Promise<OrganizationSettings> {
-		const organizationId = this.#organizationId();
-		const { memo, store } = this.#services;
-		return memo.get(`settings:${organizationId}`, SETTINGS_MS, async () => deepFreeze(await store.organizations.settings(organizationId)));
+		return settingsOf(this.#services, this.#organizationId());
 	}
 
 	account(): Promise<string> {
@@ -163,7 +158,7 @@ export class PluginCall implements Call {
 	async tools(): Promise<readonly Readonly<Tool>[]> {
 		const { caller, shelf } = this.#parts;
 		if (!caller?.scopes.includes('tools:read')) throw scopeMissing('tools:read', this.#parts);
-		return shelf?.list() ?? NO_TOOLS;
+		return shelf?.list() ?? NONE;
 	}
 
 	async published(): Promise<readonly Readonly<Tool>[]> {
@@ -178,7 +173,7 @@ export class PluginCall implements Call {
 		if (!caller && shelf && !lists)
 			throw new PluginFault(plugin, 'skills() was called on a public route that does not declare lists: true.');
 		if (caller && !caller.scopes.includes('tools:read')) throw scopeMissing('tools:read', this.#parts);
-		return shelf?.skills() ?? NO_SKILLS;
+		return shelf?.skills() ?? NONE;
 	}
 
 	async skillFile(skillId: string, path: string): Promise<Buffer | null> {
@@ -187,7 +182,7 @@ export class PluginCall implements Call {
 	}
 
 	admission(): readonly Admission[] {
-		return this.#parts.admission?.() ?? NO_ADMISSION;
+		return this.#parts.admission?.() ?? NONE;
 	}
 
 	async invoke(ref: ToolRef, args: Json): Promise<RunResult> {
@@ -276,15 +271,6 @@ export class PluginCall implements Call {
 		const kept = link && { keep: keeping(this.#services, this.#parts, link) };
 		const { strictOutput = this.#parts.strictOutput ?? false } = options;
 		return new PluginCall(this.#services, { ...this.#parts, signal, listener, asker, isCounted, strictOutput, ...kept });
-	}
-
-	/** Writes in the name of a user, with the client data of the request. */
-	#recordsOf(by: { userId: string; email: string }): RecordStore {
-		const { incoming, records } = this.#parts;
-		if (records || !incoming) return records ?? this.#services.store.records;
-		const { address, headers, id } = incoming;
-		const client = { address, userAgent: headers['user-agent'] ?? null, requestId: id };
-		return this.#services.store.as({ ...by, accessKeyId: null, ...client }).records;
 	}
 
 	/** @throws PluginFault before the request has named an organization */

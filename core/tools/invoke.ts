@@ -133,10 +133,10 @@ function addLine(
 const sizes = new AnswerSizes();
 
 /** @throws validation_failed, unavailable */
-async function runEntry(entry: ToolEntry, args: Json, { callParts, line, parts }: Running): Promise<RunResult> {
+function runEntry(entry: ToolEntry, args: Json, { callParts, line, parts }: Running): Promise<RunResult> {
 	const services = parts.services();
 	const ready = readied(entry, services.log);
-	if ('content' in ready) return ready;
+	if ('content' in ready) return Promise.resolve(ready);
 	const deadlineMs = deadlineOf(ready.executor);
 	return underDeadline(callParts.signal, deadlineMs, (signal, leavable, suspend) => {
 		const lane = entry.lane && new LaneRun({ lanes: services.lanes, api: entry.lane, signal, deadlineMs });
@@ -220,8 +220,15 @@ function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: Invok
 }
 
 /** Runs `work` with the arguments in the executor's form. Faults it reports are translated back to the tool's arguments. */
-async function nested<T>({ flattened }: ToolEntry, args: JsonObject, work: (args: JsonObject) => Promise<T>): Promise<T> {
-	if (!flattened) return work(args);
+function nested<T>({ flattened }: ToolEntry, args: JsonObject, work: (args: JsonObject) => Promise<T>): Promise<T> {
+	return flattened ? unflattened(flattened, args, work) : work(args);
+}
+
+async function unflattened<T>(
+	flattened: NonNullable<ToolEntry['flattened']>,
+	args: JsonObject,
+	work: (args: JsonObject) => Promise<T>,
+): Promise<T> {
 	try {
 		return await work(nest(args, flattened));
 	} catch (error) {

@@ -1,9 +1,15 @@
 // The outbound requests of one run of a tool: signed with the credentials stored for its API, on its origin and no other, and with those
 // that its caller passed for it.
 
-import type { CheckedAddress, OutboundRequest, OutboundResponse, SocketProtocol } from '../contract/context.ts';
 import type { Api } from '../contract/nouns.ts';
-import type { StreamRequest, StreamResponse } from '../contract/streamed-answers.ts';
+import type {
+	CheckedAddress,
+	OutboundRequest,
+	OutboundResponse,
+	SocketProtocol,
+	StreamRequest,
+	StreamResponse,
+} from '../contract/outbound.ts';
 import { refused, shown } from '../egress/errors.ts';
 import type { OpenStream } from '../egress/streaming.ts';
 import { withoutSecrets } from '../kit/hidden-secrets.ts';
@@ -88,7 +94,8 @@ export class OutboundRun implements Outbound {
 	async request(options: OutboundRequest): Promise<OutboundResponse> {
 		const startedMs = performance.now();
 		try {
-			const answer = await this.#request(options);
+			const first = await this.#send(options);
+			const answer = first.status === 401 ? await this.#again(first, options) : first;
 			this.#judge(answer.status);
 			return answer;
 		} finally {
@@ -96,11 +103,11 @@ export class OutboundRun implements Outbound {
 		}
 	}
 
-	async #request(options: OutboundRequest): Promise<OutboundResponse> {
-		const answer = await this.#send(options);
-		if (answer.status !== 401 || new URL(answer.url).origin !== new URL(options.url).origin) return answer;
+	/** Sends a request again whose token was refused. @returns the refusal where there is no other token */
+	async #again(refused: OutboundResponse, options: OutboundRequest): Promise<OutboundResponse> {
+		if (new URL(refused.url).origin !== new URL(options.url).origin) return refused;
 		const again = await this.renew(options);
-		if (again === null) return answer;
+		if (again === null) return refused;
 		const second = await this.#send(again);
 		if (second.status === 401) await this.renew(again);
 		return withoutToken(second, this.#tokenIn(again)?.accessToken ?? '');

@@ -1,7 +1,7 @@
 // Decides which requests are retried, when, and how often: only those whose repetition does no harm, and never beyond the time of the call.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OutboundRequest, OutboundResponse } from '../contract/context.ts';
+import type { OutboundRequest, OutboundResponse } from '../contract/outbound.ts';
 import { NoAnswer } from '../egress/errors.ts';
 import { REQUEST_TIMEOUT_MS } from '../egress/exchange.ts';
 
@@ -53,7 +53,15 @@ export async function repeatedly<O extends OutboundRequest, A extends Answer>(
 	const begun = (): void => {
 		startedMs = performance.now();
 	};
-	let ended = await outcomeOf(send, options, { begun, patience: null });
+	let ended: Ended<A>;
+	try {
+		const answer = await send(options, { begun, patience: null });
+		// Most answers are final: nothing is made for them.
+		if (!PASSING.has(answer.status)) return answer;
+		ended = { answer };
+	} catch (error) {
+		ended = { error };
+	}
 	for (let tries = 1; tries < MAX_TRIES && !signal.aborted; tries++) {
 		const waitMs = waitAfter(ended, options, tries);
 		if (waitMs === null || waitMs > leftMs() - LEAST_MS) break;

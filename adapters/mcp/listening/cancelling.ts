@@ -17,15 +17,18 @@ const nameOf = (session: string, id: unknown): string => JSON.stringify(['reques
  * Runs a legacy call, which goes on when its client leaves, and ends when the client cancels it by the id of its request; without a session
  * nobody can. @returns null when it was cancelled: "receivers […] SHOULD not send a response" (2025-11-25, "Cancellation")
  */
-export async function unlessCancelled<T>(
+export function unlessCancelled<T>(
 	call: Call,
 	{ method, id }: RequestMessage,
 	headers: Incoming['headers'],
 	work: (call: Call) => Promise<T>,
 ): Promise<T | null> {
 	const session = LASTING.has(method) ? sessionOf(headers) : null;
-	if (session === null) return work(call.with({ detached: true }));
-	const { signal, finish } = call.named.begin(nameOf(session, id));
+	return session === null ? work(call.with({ detached: true })) : unlessEnded(nameOf(session, id), call, work);
+}
+
+async function unlessEnded<T>(name: string, call: Call, work: (call: Call) => Promise<T>): Promise<T | null> {
+	const { signal, finish } = call.named.begin(name);
 	const { promise: cancelled, resolve } = Promise.withResolvers<null>();
 	const onCancel = (): void => resolve(null);
 	signal.addEventListener('abort', onCancel, { once: true });

@@ -11,10 +11,14 @@ import { searchTools } from './search-tools.ts';
  * Runs a tool of the gateway's own, or by `run` one of the organization.
  * @throws what `run` throws; validation_failed for arguments that do not fit
  */
-export async function callAny(exchange: Exchange, run: Method): Promise<JsonObject> {
-	const { name, arguments: args } = exchange.message.params;
-	if (typeof name !== 'string' || !mayBeOwn(name)) return run(exchange);
-	const { call } = exchange;
+export function callAny(exchange: Exchange, run: Method): Promise<JsonObject> {
+	const { name } = exchange.message.params;
+	return typeof name === 'string' && mayBeOwn(name) ? callNamed(name, exchange, run) : run(exchange);
+}
+
+async function callNamed(name: string, exchange: Exchange, run: Method): Promise<JsonObject> {
+	const { call, message } = exchange;
+	const { arguments: args } = message.params;
 	if (call.caller?.scopes.includes('tools:read')) {
 		const role = roleNamed(name, ownNames(await call.tools()));
 		return role ? callOwn(role, isObject(args) ? args : {}, exchange, run) : run(exchange);

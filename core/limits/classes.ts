@@ -88,6 +88,7 @@ export function windowBeside(own: NamedWindow | null, parts: ClassParts, path: s
 /** Returns the window that the route of a request declares. Replicas of all versions count it under the name of the route. */
 export function ownWindow(request: Request, { table, reserved, gatewayRoutes }: ClassParts): NamedWindow | null {
 	const { gatewayRoute } = request.plugins;
+	if (table.routes && Object.keys(table.routes).length === 0) return null;
 	if (gatewayRoute && !table.routes) return gatewayRoute.limit ? named(gatewayName(gatewayRoute), gatewayRoute.limit) : null;
 	const path = normalized(request.path);
 	const method = request.method === 'head' ? 'get' : request.method;

@@ -26,20 +26,23 @@ export interface CountedHit {
 }
 
 /**
- * Takes hits one after the other: for each the number of its windows, then their five arguments. All or nothing: either every window of a
+ * Takes hits one after the other: for each the number of its windows, then five numbers of each. They are one text, since the client spends
+ * more on each argument than on all of these numbers. All or nothing: either every window of a
  * hit has room and all are counted, or none is. Of the full windows, the one that ends last refuses: a client that waits for it finds room
  * in all. The answer holds for each hit the refusing window (0: none), then the count and the remaining time of each.
  */
 const HITS = defineScript(`
+local numbers = {}
+for number in string.gmatch(ARGV[1], '%S+') do numbers[#numbers + 1] = tonumber(number) end
 local answer, key, arg = {}, 0, 0
 while key < #KEYS do
-	local size = tonumber(ARGV[arg + 1])
+	local size = numbers[arg + 1]
 	arg = arg + 1
 	local refused, last, stored, counts, lefts = 0, -1, {}, {}, {}
 	for i = 1, size do
 		local at = arg + (i - 1) * 5
-		local max, leftMs, cost = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-		local unreported, floor = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
+		local max, leftMs, cost = numbers[at + 1], numbers[at + 2], numbers[at + 3]
+		local unreported, floor = numbers[at + 4], numbers[at + 5]
 		stored[i] = tonumber(redis.call('GET', KEYS[key + i]) or '0')
 		counts[i] = math.max(stored[i], floor) + unreported
 		lefts[i] = redis.call('PTTL', KEYS[key + i])
@@ -49,7 +52,7 @@ while key < #KEYS do
 	answer[#answer + 1] = refused
 	for i = 1, size do
 		local at = arg + (i - 1) * 5
-		local leftMs, cost, unreported = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+		local leftMs, cost, unreported = numbers[at + 2], numbers[at + 3], numbers[at + 4]
 		local count = counts[i] + (refused == 0 and cost or 0)
 		local left = lefts[i]
 		if count > stored[i] then
@@ -99,9 +102,16 @@ export class SharedHits {
 		if (sent.length === 0) return;
 		this.#waiting = [];
 		this.#size = 0;
-		const keys = sent.flatMap(({ windows }) => windows.map(({ key }) => `limit:${key}`));
-		const args = sent.flatMap(({ windows }) => [windows.length, ...windows.flatMap(argumentsOf)]);
-		this.#shared.run(HITS, keys, args).then(
+		const keys: string[] = [];
+		let numbers = '';
+		for (const { windows } of sent) {
+			numbers += `${windows.length} `;
+			for (const { key, max, leftMs, cost, unreported, floor } of windows) {
+				keys.push(`limit:${key}`);
+				numbers += `${max} ${leftMs} ${cost} ${unreported} ${floor} `;
+			}
+		}
+		this.#shared.run(HITS, keys, [numbers]).then(
 			(answer) => deliver(sent, answer),
 			(error: unknown) => {
 				for (const { reject } of sent) reject(error);
@@ -109,8 +119,6 @@ export class SharedHits {
 		);
 	}
 }
-
-const argumentsOf = ({ max, leftMs, cost, unreported, floor }: AskedWindow): number[] => [max, leftMs, cost, unreported, floor];
 
 function deliver(sent: readonly Waiting[], answer: readonly number[]): void {
 	let at = 0;

@@ -4,7 +4,7 @@
 import type { Log } from '../contract/nouns.ts';
 import type { Presence } from '../shared/presence.ts';
 import type { Shared } from '../shared/redis.ts';
-import { SharedHits, WINDOWS_AT_ONCE } from './shared-hits.ts';
+import { type AskedWindow, type CountedHit, SharedHits, WINDOWS_AT_ONCE } from './shared-hits.ts';
 import { WindowMirror } from './window-mirror.ts';
 
 /** One window of one subject. It begins with the first hit. */
@@ -70,15 +70,6 @@ class SharedWindows implements Windows {
 		return this.#hitTogether(buckets);
 	}
 
-	async #hitTogether(buckets: readonly Bucket[]): Promise<Verdict> {
-		try {
-			return await this.#hitShared(buckets);
-		} catch (error) {
-			this.#presence.lost(error);
-			return this.#hitHere(buckets);
-		}
-	}
-
 	look(bucket: Bucket): Standing {
 		return this.#mirror.describe(bucket, this.#maxOf(bucket));
 	}
@@ -120,26 +111,40 @@ class SharedWindows implements Windows {
 		return this.#verdict(buckets, refusedBy);
 	}
 
-	async #hitShared(buckets: readonly Bucket[]): Promise<Verdict> {
-		const taken = buckets.map((bucket) => this.#mirror.take(bucket));
-		const asked = buckets.map((bucket, at) => {
+	/** Counts in Redis, and here alone where it does not answer. */
+	async #hitTogether(buckets: readonly Bucket[]): Promise<Verdict> {
+		const taken: number[] = [];
+		const asked: AskedWindow[] = [];
+		for (const bucket of buckets) {
+			const unreported = this.#mirror.take(bucket);
+			taken.push(unreported);
 			const { count, leftMs } = this.#mirror.known(bucket);
-			return { key: bucket.key, max: bucket.max, leftMs, cost: bucket.isPeek ? 0 : 1, unreported: taken[at] ?? 0, floor: count };
-		});
-		const settle = (didArrive: boolean): void => {
-			for (const [at, hits] of taken.entries()) if (hits > 0) this.#mirror.settle(buckets[at]?.key ?? '', hits, didArrive);
-		};
+			asked.push({ key: bucket.key, max: bucket.max, leftMs, cost: bucket.isPeek ? 0 : 1, unreported, floor: count });
+		}
 		const askedAt = performance.now();
-		const { refusedBy, windows } = await this.#hits.hit(asked).catch((error: unknown) => {
-			settle(false);
-			throw error;
-		});
-		settle(true);
-		for (const [at, counted] of windows.entries()) {
-			const { key = '', isPeek } = buckets[at] ?? {};
-			this.#mirror.learn(key, counted, { askedAt, added: refusedBy === -1 && !isPeek ? 1 : 0 });
+		let counted: CountedHit;
+		try {
+			counted = await this.#hits.hit(asked);
+		} catch (error) {
+			this.#settle(buckets, taken, false);
+			this.#presence.lost(error);
+			return this.#hitHere(buckets);
+		}
+		this.#settle(buckets, taken, true);
+		const { refusedBy, windows } = counted;
+		for (let at = 0; at < buckets.length; at++) {
+			const { key, isPeek } = buckets[at] as Bucket;
+			const window = windows[at];
+			if (window) this.#mirror.learn(key, window, { askedAt, added: refusedBy === -1 && !isPeek ? 1 : 0 });
 		}
 		return this.#verdict(buckets, refusedBy);
+	}
+
+	#settle(buckets: readonly Bucket[], taken: readonly number[], didArrive: boolean): void {
+		for (let at = 0; at < taken.length; at++) {
+			const hits = taken[at] as number;
+			if (hits > 0) this.#mirror.settle((buckets[at] as Bucket).key, hits, didArrive);
+		}
 	}
 
 	#lost(error: unknown): void {
@@ -161,7 +166,7 @@ class SharedWindows implements Windows {
 		const keys = this.#mirror.unreported();
 		for (let at = 0; at < keys.length && !this.#presence.isAway && !this.#isClosed; at += WINDOWS_AT_ONCE) {
 			const looked = keys.slice(at, at + WINDOWS_AT_ONCE).map((key) => ({ key, max: Number.MAX_SAFE_INTEGER, windowMs: 1, isPeek: true }));
-			await this.#hitShared(looked).catch((error: unknown) => this.#presence.lost(error));
+			await this.#hitTogether(looked);
 		}
 	}
 }

@@ -96,13 +96,13 @@ async function createRedis(target: NonNullable<Config['redis']>, log: Log, usual
 	const redis = new (redisClass())({ ...settings(target), lazyConnect: true, socketTimeout: Math.max(SILENCE_MS, usualMs) });
 	redis.on('error', (error: Error) => log.warn({ error: error.message }, 'Redis cannot be reached'));
 	await Promise.race([redis.connect().catch(() => undefined), sleep(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
-	const guard = async <T>(work: Promise<T>, deadlineMs = usualMs): Promise<T> =>
+	const guard = <T>(work: Promise<T>, deadlineMs = usualMs): Promise<T> =>
 		inTime(work, deadlineMs).catch((cause: unknown) => {
 			throw new GatewayError('unavailable', 'The shared store cannot be reached.', { cause, headers: { 'retry-after': '1' } });
 		});
 	const run: Shared['run'] = async (script, keys, args) => {
-		const answer = await guard(runScript(redis, script, [keys.length, ...keys, ...args]));
-		return [answer].flat();
+		const answer = await guard(runScript(redis, script, keys.length, [...keys, ...args]));
+		return Array.isArray(answer) ? answer : [answer];
 	};
 	return {
 		distributed: true,
@@ -122,14 +122,13 @@ async function createRedis(target: NonNullable<Config['redis']>, log: Log, usual
  * Runs a script with built-in commands only: ioredis defines a script's command on the client, but not on a pipeline that it has already
  * begun, and then gives the pipeline's answers to the wrong callers ("results[i] is not iterable").
  */
-async function runScript(redis: Redis, { lua, sha1 }: Script, input: (string | number)[]): Promise<number | number[]> {
-	const [count, ...rest] = input;
+async function runScript(redis: Redis, { lua, sha1 }: Script, count: number, rest: (string | number)[]): Promise<number | number[]> {
 	try {
 		// A script returns integers, as `Script` documents.
-		return (await redis.evalsha(sha1, Number(count), ...rest)) as number | number[];
+		return (await redis.evalsha(sha1, count, ...rest)) as number | number[];
 	} catch (error) {
 		if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-		return (await redis.eval(lua, Number(count), ...rest)) as number | number[];
+		return (await redis.eval(lua, count, ...rest)) as number | number[];
 	}
 }
 

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { type LimitTable, limitTable } from '../../core/limits/table.ts';
 import { until } from '../helpers/clock.ts';
+import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import { freePort } from '../helpers/ports.ts';
 import { testDatabase } from '../helpers/postgres.ts';
 import { type OwnRedis, startRedis, testRedis } from '../helpers/redis.ts';
@@ -161,6 +162,7 @@ async function startWorkers(t: TestContext, env: Record<string, string>): Promis
 	const child = spawn(process.execPath, [MAIN], {
 		env: {
 			PATH: process.env['PATH'],
+			...COMPILE_CACHE,
 			SVC_DATA_DIR: folder,
 			...shared,
 			HOST: '127.0.0.1',

@@ -1,5 +1,6 @@
 // The storage port of the request log, and of the sums that are kept of it.
 
+import type { Lines } from './lines.ts';
 import type { Listed, Page } from './rows.ts';
 
 /** The kinds of line: a request to a gateway, a run of a tool, a run of an agent, a call of a model. */
@@ -129,7 +130,7 @@ export interface Cell extends Sums {
 /** The addition of one write: it takes effect once, however often it is tried. */
 export interface RequestBatch {
 	id: string;
-	rows: readonly RequestRow[];
+	lines: Lines;
 	cells: readonly Cell[];
 }
 
@@ -164,7 +165,7 @@ export interface RequestFilter {
 }
 
 export interface Analytics {
-	/** Adds the rows and their sums in one statement. Those of an organization that does not exist are left out. */
+	/** Adds the lines and their sums in one statement. Those of an organization that does not exist are left out. */
 	add(batch: RequestBatch): Promise<void>;
 	/** Returns the sums of one value by bucket, in the order of time. Buckets without calls are left out. */
 	series(organizationId: string, range: MetricRange, of: { dimension: Dimension; value: string }): Promise<(Sums & { bucket: Date })[]>;

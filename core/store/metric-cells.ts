@@ -3,6 +3,7 @@
 import { BoundedMap } from '../kit/bounded-map.ts';
 import type { AnswerSize, Cell, Dimension, RequestRow, Resolution } from './analytics.ts';
 import { BUCKETS, bucketOf } from './histogram.ts';
+import type { LineGroup } from './lines.ts';
 
 const MINUTE_MS = 60_000;
 const LENGTHS: Record<Resolution, number> = { live: 5000, minute: MINUTE_MS, hour: 60 * MINUTE_MS, day: 24 * 60 * MINUTE_MS };
@@ -120,94 +121,79 @@ class Cells {
 	}
 }
 
-/** The sums of a batch, which may be added to in pieces. */
+/** The sum of the lines of one group and one shortest bucket of time, added once to their cells, however many these are. */
+interface Tally {
+	live: number;
+	sum: Cell;
+	cells: readonly Cell[];
+	/** The cell of their answers; null before the first one. */
+	answer: Cell | null;
+}
+
+/** The sums of a batch. */
 export class Sums {
 	readonly #known: KnownValues;
 	readonly #live = new Cells('live');
 	readonly #minutes = new Cells('minute');
 	readonly #hours = new Cells('hour');
-	readonly #alike = new Alike();
+	readonly #tallies = new Map<LineGroup, Tally[]>();
 
 	constructor(known: KnownValues) {
 		this.#known = known;
 	}
 
-	add(rows: readonly RequestRow[]): this {
-		const of = { live: this.#live, minutes: this.#minutes };
-		for (const row of rows) {
-			const found = this.#alike.find(row) ?? this.#alike.add(row, cellsFor(row, this.#known, of));
-			count(found.sum, row);
-			if (!row.isOnlyCounted) found.sum.sample = row.requestId ?? found.sum.sample;
-			if (row.answer) countAnswer(row, row.answer, { hours: this.#hours, ofDay: ofDayOf(row, this.#known) });
-		}
-		return this;
+	add(row: RequestRow, group: LineGroup): void {
+		const live = bucketAt('live', row.startedAt);
+		const tally = this.#tallies.get(group)?.find((one) => one.live === live) ?? this.#begin(row, group, live);
+		count(tally.sum, row);
+		if (!row.isOnlyCounted) tally.sum.sample = row.requestId ?? tally.sum.sample;
+		if (row.answer) this.#countAnswer(row, row.answer, tally);
 	}
 
 	/** Returns the cells to which the lines add, once. @param lost the number of lost lines by organization */
 	cells(lost: ReadonlyMap<string, number>, nowMs: number): Cell[] {
 		const [live, minutes, hours] = [this.#live, this.#minutes, this.#hours];
-		for (const lines of this.#alike) addTo(lines);
+		for (const tallies of this.#tallies.values()) for (const tally of tallies) addTo(tally);
 		for (const [organizationId, count] of lost) minutes.at({ organizationId, kind: 'gateway' }, nowMs).cell('', '').lost += count;
 		hours.add(minutes);
 		return [...live, ...minutes, ...hours, ...new Cells('day').add(hours)];
+	}
+
+	#begin(row: RequestRow, group: LineGroup, live: number): Tally {
+		const { organizationId, kind } = row;
+		const sum = emptyCell({ organizationId, kind, bucket: 0, resolution: 'live', dimension: '', value: '' });
+		const cells = cellsFor(row, this.#known, { live: this.#live, minutes: this.#minutes });
+		const tally = { live, sum, cells, answer: null };
+		this.#tallies.set(group, [...(this.#tallies.get(group) ?? []), tally]);
+		return tally;
+	}
+
+	/** Counts the size of an answer, and of its fields, in tokens and characters: by the hour and by the day, since nobody asks for less. */
+	#countAnswer(row: RequestRow, { tokens, fields }: AnswerSize, tally: Tally): void {
+		const of = `${row.gatewayId} ${row.toolId}`;
+		const cell = (dimension: Dimension, value: string): Cell =>
+			this.#hours.at(row, row.startedAt).cell(dimension, admitted(ofDayOf(row, this.#known), dimension, value));
+		tally.answer ??= cell('answer', of);
+		tally.answer.calls++;
+		tally.answer.outputTokens += tokens;
+		fall(tally.answer, tokens);
+		for (const [path, chars] of fields ?? []) {
+			const field = cell('field', `${of} ${path}`.slice(0, MAX_VALUE));
+			field.calls++;
+			field.bytesOut += chars;
+		}
 	}
 }
 
 const ofDayOf = ({ organizationId, startedAt }: RequestRow, known: KnownValues): ValuesOfDay =>
 	known.of(organizationId, bucketAt('day', startedAt));
 
-/** Lines that add to the same cells: they are summed once, however many cells these are. */
-interface AlikeLines {
-	of: RequestRow;
-	live: number;
-	sum: Cell;
-	added: readonly Cell[];
-}
-
-/** The lines of a batch, those that add to the same cells together. They are compared member by member: most are of the same texts. */
-class Alike {
-	readonly #byTarget = new Map<string | null, Map<string | null, AlikeLines[]>>();
-
-	find(row: RequestRow): AlikeLines | undefined {
-		const live = bucketAt('live', row.startedAt);
-		return this.#byTarget
-			.get(targetOf(row))
-			?.get(row.caller)
-			?.find((lines) => lines.live === live && areAlike(lines.of, row));
-	}
-
-	add(of: RequestRow, added: readonly Cell[]): AlikeLines {
-		const sum = emptyCell({ organizationId: of.organizationId, kind: of.kind, bucket: 0, resolution: 'live', dimension: '', value: '' });
-		const lines = { of, live: bucketAt('live', of.startedAt), sum, added };
-		const target = targetOf(of);
-		const byCaller = this.#byTarget.get(target) ?? new Map<string | null, AlikeLines[]>();
-		this.#byTarget.set(target, byCaller);
-		byCaller.set(of.caller, [...(byCaller.get(of.caller) ?? []), lines]);
-		return lines;
-	}
-
-	*[Symbol.iterator](): Generator<AlikeLines> {
-		for (const byCaller of this.#byTarget.values()) for (const lines of byCaller.values()) yield* lines;
-	}
-}
-
-function addTo({ sum, added }: AlikeLines): void {
-	for (const cell of added) {
+function addTo({ sum, cells }: Tally): void {
+	for (const cell of cells) {
 		merge(cell, sum);
 		if (cell.dimension === 'error') cell.sample = sum.sample ?? cell.sample;
 	}
 }
-
-const areAlike = (one: RequestRow, other: RequestRow): boolean =>
-	one.organizationId === other.organizationId &&
-	one.kind === other.kind &&
-	one.gatewayId === other.gatewayId &&
-	one.toolId === other.toolId &&
-	one.agentId === other.agentId &&
-	one.providerId === other.providerId &&
-	one.outcome === other.outcome &&
-	one.clientInfo === other.clientInfo &&
-	one.userAgent === other.userAgent;
 
 /** Returns the cells to which a line adds. */
 function cellsFor(row: RequestRow, known: KnownValues, { live, minutes }: { live: Cells; minutes: Cells }): Cell[] {
@@ -263,21 +249,6 @@ function count(cell: Cell, row: RequestRow): void {
 function fall(cell: Cell, size: number): void {
 	const bucket = bucketOf(size);
 	cell.histogram[bucket] = (cell.histogram[bucket] ?? 0) + 1;
-}
-
-/** Counts the size of an answer, and of its fields, in tokens and characters: by the hour and by the day, since nobody asks for less. */
-function countAnswer(row: RequestRow, { tokens, fields }: AnswerSize, { hours, ofDay }: { hours: Cells; ofDay: ValuesOfDay }): void {
-	const bucket = hours.at(row, row.startedAt);
-	const of = `${row.gatewayId} ${row.toolId}`;
-	const answer = bucket.cell('answer', admitted(ofDay, 'answer', of));
-	answer.calls++;
-	answer.outputTokens += tokens;
-	fall(answer, tokens);
-	for (const [path, chars] of fields ?? []) {
-		const field = bucket.cell('field', admitted(ofDay, 'field', `${of} ${path}`.slice(0, MAX_VALUE)));
-		field.calls++;
-		field.bytesOut += chars;
-	}
 }
 
 const NUMBERS = [

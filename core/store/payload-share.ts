@@ -9,7 +9,8 @@ export const MAX_DAILY_CHARS = 64 * 1024 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const ORGANIZATIONS = 10_000;
 
-export const payloadChars = ({ arguments: args, result }: RequestRow): number => (args?.length ?? 0) + (result?.length ?? 0);
+export const payloadChars = ({ arguments: args, result }: Pick<RequestRow, 'arguments' | 'result'>): number =>
+	(args?.length ?? 0) + (result?.length ?? 0);
 
 export class PayloadShare {
 	readonly #today = new BoundedMap<string, { day: number; chars: number }>(ORGANIZATIONS);
@@ -31,8 +32,8 @@ export class PayloadShare {
 		this.#waiting += chars;
 	}
 
-	/** Frees the room of lines that wait no more. */
-	release(rows: readonly RequestRow[]): void {
-		for (const row of rows) this.#waiting -= payloadChars(row);
+	/** Frees the room of lines that wait no more. @param chars of their payloads */
+	release(chars: number): void {
+		this.#waiting -= chars;
 	}
 }

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requestRow } from '../../test/helpers/requests.ts';
+import { batchOf, requestRow } from '../../test/helpers/requests.ts';
 import { silent } from '../../test/helpers/silent.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { RequestBatch } from './analytics.ts';
-import { clientOf, KnownValues, OTHERS, Sums } from './metric-cells.ts';
+import { clientOf, OTHERS } from './metric-cells.ts';
 import { MAX_DAILY_CHARS, PayloadShare, payloadChars } from './payload-share.ts';
 import { BATCH, RequestLog } from './request-log.ts';
 
@@ -20,11 +20,26 @@ test('lines are written in batches, and those that wait are written at the end',
 	for (let n = 0; n < 2 * BATCH + 5; n++) log.add(requestRow({ durationMs: n }));
 	await log.close();
 	assert.equal(
-		written.reduce((sum, { rows }) => sum + rows.length, 0),
+		written.reduce((sum, { lines }) => sum + lines.length, 0),
 		2 * BATCH + 5,
 	);
-	assert.ok(written.every(({ rows }) => rows.length <= BATCH));
+	assert.ok(written.every(({ lines }) => lines.length <= BATCH));
 	assert.equal(new Set(written.map(({ id }) => id)).size, written.length);
+});
+
+test('lines that have little in common are written in more batches, since each group has sums of its own', async () => {
+	const written: RequestBatch[] = [];
+	const log = new RequestLog({ add: async (batch) => void written.push(batch) }, silent);
+	for (let n = 0; n < 1200; n++) log.add(requestRow({ caller: `key:${n}`, durationMs: n }));
+	await log.close();
+	assert.deepEqual(
+		written.map(({ lines }) => lines.groups.length),
+		[500, 500, 200],
+	);
+	assert.equal(
+		written.flatMap(({ lines }) => lines.numbers.durationMs).reduce((sum, ms) => sum + ms, 0),
+		(1199 * 1200) / 2,
+	);
 });
 
 test('a write holds so much of arguments and results, and what finds no room keeps the line without them', async () => {
@@ -33,7 +48,7 @@ test('a write holds so much of arguments and results, and what finds no room kee
 	const payload = 'x'.repeat(8000);
 	for (let n = 0; n < 300; n++) log.add(requestRow({ arguments: payload, result: payload }));
 	await log.close();
-	const sizes = written.map(({ rows }) => rows.reduce((sum, row) => sum + payloadChars(row), 0));
+	const sizes = written.map(({ lines }) => [...lines.texts.values()].reduce((sum, texts) => sum + payloadChars(texts), 0));
 	assert.deepEqual([sizes.reduce((sum, size) => sum + size, 0), sizes.every((size) => size <= 1024 * 1024)], [300 * 16_000, true]);
 
 	const share = new PayloadShare();
@@ -44,7 +59,7 @@ test('a write holds so much of arguments and results, and what finds no room kee
 		const row = rowOf(organizationId, at);
 		share.admit(row);
 		const isKept = row.arguments !== null;
-		share.release([row]);
+		share.release(payloadChars(row));
 		return isKept;
 	};
 	let kept = 0;
@@ -55,7 +70,7 @@ test('a write holds so much of arguments and results, and what finds no room kee
 	for (const row of waiting) share.admit(row);
 	const held = waiting.filter((row) => row.arguments !== null).length;
 	assert.equal(held, Math.floor((32 * 1024 * 1024) / 16_000));
-	share.release(waiting);
+	for (const row of waiting) share.release(payloadChars(row));
 	assert.ok(admitted('many1', today));
 });
 
@@ -72,8 +87,8 @@ test('a write whose outcome is unknown is repeated unchanged, under the same id'
 	while (tried.length < 3) await sleep(5);
 	await log.close();
 	assert.equal(new Set(tried.slice(0, 3).map(({ id }) => id)).size, 1);
-	assert.ok(tried.slice(0, 3).every(({ rows }) => rows.length === 1));
-	assert.equal(tried[3]?.rows.length, 1);
+	assert.ok(tried.slice(0, 3).every(({ lines }) => lines.length === 1));
+	assert.equal(tried[3]?.lines.length, 1);
 });
 
 test('lines that cannot be held are counted for their organization, and the next write tells the number', async () => {
@@ -92,7 +107,7 @@ test('lines that cannot be held are counted for their organization, and the next
 	}
 	isAway = false;
 	await log.close();
-	const kept = written.reduce((sum, { rows }) => sum + rows.length, 0);
+	const kept = written.reduce((sum, { lines }) => sum + lines.length, 0);
 	const lost = written.flatMap((batch) => totals(batch)).reduce((sum, cell) => sum + cell.lost, 0);
 	assert.ok(lost > 0 && kept > 0);
 	assert.equal(kept + lost, count);
@@ -101,7 +116,7 @@ test('lines that cannot be held are counted for their organization, and the next
 test('a batch that the database refuses is given up and counted, and the next ones are written', async () => {
 	const written: RequestBatch[] = [];
 	const add = async (batch: RequestBatch): Promise<void> => {
-		if (batch.rows.some(({ outcome }) => outcome === 'bad')) throw new GatewayError('validation_failed', 'no');
+		if (batch.lines.groups.some(({ outcome }) => outcome === 'bad')) throw new GatewayError('validation_failed', 'no');
 		written.push(batch);
 	};
 	const log = new RequestLog({ add }, silent);
@@ -117,7 +132,7 @@ test('each line is summed once in each resolution, by each of its dimensions', (
 		requestRow({ durationMs: 10, startedAt: Date.UTC(2026, 2, 1, 10, 59, 59) }),
 		requestRow({ durationMs: 20, startedAt: Date.UTC(2026, 2, 1, 11, 0, 1), outcome: 'unauthorized', requestId: 'r2' }),
 	];
-	const cells = new Sums(new KnownValues()).add(rows).cells(new Map(), 0);
+	const { cells } = batchOf(rows);
 	const of = (resolution: string, dimension: string) =>
 		cells.filter((cell) => cell.resolution === resolution && cell.dimension === dimension);
 	assert.deepEqual(
@@ -133,10 +148,7 @@ test('each line is summed once in each resolution, by each of its dimensions', (
 
 test('values that clients choose are counted together beyond the bound', () => {
 	const rows = Array.from({ length: 500 }, (_, n) => requestRow({ userAgent: `program${n}/1.0` }));
-	const clients = new Sums(new KnownValues())
-		.add(rows)
-		.cells(new Map(), 0)
-		.filter(({ resolution, dimension }) => resolution === 'day' && dimension === 'client');
+	const clients = batchOf(rows).cells.filter(({ resolution, dimension }) => resolution === 'day' && dimension === 'client');
 	assert.equal(clients.length, 101);
 	assert.equal(clients.find(({ value }) => value === OTHERS)?.calls, 400);
 });

@@ -3,21 +3,62 @@
 import { randomUUID } from 'node:crypto';
 import { asGatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
-import { TimeSlice } from '../kit/time-slice.ts';
 import type { Analytics, RequestBatch, RequestRow } from './analytics.ts';
+import { LineGroups, Lines } from './lines.ts';
 import { KnownValues, Sums } from './metric-cells.ts';
 import { PayloadShare, payloadChars } from './payload-share.ts';
 
 /** A process that is killed loses the lines of this time, and those that it was just writing. */
 const FLUSH_MS = 500;
 /** The most lines of one write. As many do not wait for the time. */
-export const BATCH = 1000;
-/** The most lines that are summed at a time, and the time in which further ones are, before requests have their turn. */
-const [PIECE, SLICE_MS] = [50, 0.5];
+export const BATCH = 4000;
+/** The most groups of one write, each of which has sums of its own. */
+const MAX_GROUPS = 500;
 /** The number of lines held while the database is away; beyond it the oldest are dropped, and counted. */
 const HELD = 20_000;
 /** The most characters of arguments and results in one write. */
 const MAX_BATCH_CHARS = 1024 * 1024;
+
+/** Lines that are written together, summed and put into columns as they come. */
+export class Batch {
+	readonly #groups = new LineGroups();
+	readonly #lines = new Lines();
+	readonly #sums: Sums;
+	/** The number of its lines, those that are only counted too. */
+	count = 0;
+	payloadChars = 0;
+
+	constructor(known: KnownValues) {
+		this.#sums = new Sums(known);
+	}
+
+	add(row: RequestRow): void {
+		const group = this.#groups.of(row);
+		this.#sums.add(row, group);
+		if (!row.isOnlyCounted) this.#lines.add(row, group);
+		this.count++;
+		this.payloadChars += payloadChars(row);
+	}
+
+	get isFull(): boolean {
+		return this.count >= BATCH || this.#groups.all.length >= MAX_GROUPS;
+	}
+
+	/** Whether the line would make the batch too long. */
+	hasNoRoom(row: RequestRow): boolean {
+		return this.count > 0 && this.payloadChars + payloadChars(row) > MAX_BATCH_CHARS;
+	}
+
+	/** Adds the numbers of its lines by organization. */
+	countInto(counts: Map<string, number>): void {
+		for (const { of, lines } of this.#groups.all) counts.set(of.organizationId, (counts.get(of.organizationId) ?? 0) + lines);
+	}
+
+	/** Returns what is written, once. @param lost the number of lost lines by organization */
+	written(lost: ReadonlyMap<string, number>, nowMs: number): RequestBatch {
+		return { id: randomUUID(), lines: this.#lines, cells: this.#sums.cells(lost, nowMs) };
+	}
+}
 
 export class RequestLog {
 	readonly #analytics: Pick<Analytics, 'add'>;
@@ -25,23 +66,30 @@ export class RequestLog {
 	readonly #timer: NodeJS.Timeout;
 	readonly #known = new KnownValues();
 	readonly #payloads = new PayloadShare();
-	#pending: RequestRow[] = [];
+	/** Batches that are full, oldest first, and the one that lines are added to. */
+	readonly #full: Batch[] = [];
+	#open: Batch;
+	#held = 0;
 	/** The write that was not confirmed: it is repeated unchanged, since it may have taken effect. */
-	#unconfirmed: RequestBatch | null = null;
+	#unconfirmed: { batch: Batch; written: RequestBatch } | null = null;
 	#lost = new Map<string, number>();
 	#writing: Promise<void> | null = null;
 
 	constructor(analytics: Pick<Analytics, 'add'>, log: Log) {
 		this.#analytics = analytics;
 		this.#log = log;
+		this.#open = new Batch(this.#known);
 		this.#timer = setInterval(() => this.#flush(), FLUSH_MS).unref();
 	}
 
 	add(row: RequestRow): void {
 		this.#payloads.admit(row);
-		const waiting = this.#pending.push(row);
-		if (waiting > HELD) this.#lose(this.#take(BATCH), 'the database is unavailable');
-		else if (waiting === BATCH) this.#flush();
+		if (this.#open.hasNoRoom(row)) this.#close();
+		this.#open.add(row);
+		this.#held++;
+		if (this.#open.isFull) this.#close();
+		const oldest = this.#held > HELD ? this.#full[0] : undefined;
+		if (oldest) this.#lose(this.#take(oldest), 'the database is unavailable');
 	}
 
 	async close(): Promise<void> {
@@ -51,67 +99,59 @@ export class RequestLog {
 		await this.#writing;
 	}
 
+	/** Begins another batch. */
+	#close(): void {
+		this.#full.push(this.#open);
+		this.#open = new Batch(this.#known);
+		this.#flush();
+	}
+
 	#flush(): void {
-		if (this.#writing || (this.#pending.length === 0 && !this.#unconfirmed)) return;
+		if (this.#writing || (this.#held === 0 && !this.#unconfirmed)) return;
 		this.#writing = this.#write().finally(() => {
 			this.#writing = null;
 		});
 	}
 
 	async #write(): Promise<void> {
-		for (let batch = await this.#next(); batch; batch = await this.#next()) {
+		for (let next = this.#next(); next; next = this.#next()) {
 			try {
-				await this.#analytics.add(batch);
+				await this.#analytics.add(next.written);
 			} catch (error) {
 				if (asGatewayError(error)?.code === 'unavailable') {
-					this.#log.warn(
-						{ error: String(error), held: this.#pending.length + batch.rows.length },
-						'the request log could not be written yet',
-					);
+					this.#log.warn({ error: String(error), held: this.#held + next.batch.count }, 'the request log could not be written yet');
 					return;
 				}
 				this.#log.error({ error: String(error) }, 'lines of the request log cannot be written');
-				this.#lose(batch.rows, 'they cannot be written');
+				this.#lose(next.batch, 'they cannot be written');
 			}
 			this.#unconfirmed = null;
 		}
 	}
 
-	async #next(): Promise<RequestBatch | null> {
+	#next(): { batch: Batch; written: RequestBatch } | null {
 		if (this.#unconfirmed) return this.#unconfirmed;
-		const rows = this.#take(batchLength(this.#pending));
-		if (rows.length === 0) return null;
-		const sums = new Sums(this.#known);
-		const slice = new TimeSlice(SLICE_MS);
-		for (let at = 0; at < rows.length; at += PIECE) {
-			sums.add(rows.slice(at, at + PIECE));
-			if (slice.isOverNow) await slice.next();
-		}
+		const batch = this.#full[0] ?? this.#open;
+		if (batch.count === 0) return null;
+		this.#take(batch);
 		const lost = this.#lost;
 		this.#lost = new Map();
-		this.#unconfirmed = { id: randomUUID(), rows, cells: sums.cells(lost, Date.now()) };
+		this.#unconfirmed = { batch, written: batch.written(lost, Date.now()) };
 		return this.#unconfirmed;
 	}
 
-	#take(count: number): RequestRow[] {
-		const rows = this.#pending.splice(0, count);
-		this.#payloads.release(rows);
-		return rows;
+	/** Takes the oldest batch out of those that wait. */
+	#take(oldest: Batch): Batch {
+		if (oldest === this.#open) this.#open = new Batch(this.#known);
+		else this.#full.shift();
+		this.#held -= oldest.count;
+		this.#payloads.release(oldest.payloadChars);
+		return oldest;
 	}
 
 	/** Counts lines that are given up; the next write tells their organizations. */
-	#lose(rows: readonly RequestRow[], reason: string): void {
-		for (const { organizationId } of rows) this.#lost.set(organizationId, (this.#lost.get(organizationId) ?? 0) + 1);
-		this.#log.error({ lost: rows.length }, `lines of the request log were dropped: ${reason}`);
+	#lose(batch: Batch, reason: string): void {
+		batch.countInto(this.#lost);
+		this.#log.error({ lost: batch.count }, `lines of the request log were dropped: ${reason}`);
 	}
-}
-
-/** Returns how many of these lines are one write: at least one. */
-function batchLength(rows: readonly RequestRow[]): number {
-	let chars = 0;
-	for (const [at, row] of rows.entries()) {
-		chars += payloadChars(row);
-		if (at === BATCH || (at > 0 && chars > MAX_BATCH_CHARS)) return at;
-	}
-	return rows.length;
 }

@@ -4,21 +4,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import pg from 'pg';
-import { KnownValues, Sums } from '../../core/store/metric-cells.ts';
-import type { MetricRange, RequestBatch, RequestFilter, RequestRow, Store } from '../../core/store/store.ts';
+import type { MetricRange, RequestFilter, RequestRow, Store } from '../../core/store/store.ts';
 import { administer } from '../../test/helpers/postgres.ts';
-import { NOW, requestRow } from '../../test/helpers/requests.ts';
+import { batchOf, NOW, requestRow } from '../../test/helpers/requests.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
-
-const batchOf = (rows: RequestRow[]): RequestBatch => ({
-	id: randomUUID(),
-	rows,
-	cells: new Sums(new KnownValues()).add(rows).cells(new Map(), 0),
-});
 
 const range = (change: Partial<MetricRange> = {}): MetricRange => ({
 	resolution: 'day',

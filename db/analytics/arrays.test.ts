@@ -17,7 +17,7 @@ test('PostgreSQL reads the values that were written', async () => {
 		['text', [], []],
 	];
 	for (const [type, given, expected] of columns) {
-		const literal = columnText(given, type, (value) => value)?.replaceAll("'", "''") ?? '{}';
+		const literal = columnText(given.length, type, (at) => given[at])?.replaceAll("'", "''") ?? '{}';
 		const from = fromColumns([['value', type]], { alias: 'r', first: 1 }).replace('$1', () => `'${literal}'`);
 		const found = await administer(empty.database, `SELECT r.value FROM ${from}`);
 		const values = found.map(({ value }) => (type === 'bigint' && value !== null ? Number(value) : value));
@@ -28,7 +28,7 @@ test('PostgreSQL reads the values that were written', async () => {
 test('a column without a value is left out, and its rows are null', async () => {
 	await using empty = await testDatabase({ empty: true });
 	assert.equal(
-		columnText([null, undefined], 'text', (value) => value),
+		columnText(2, 'text', () => null),
 		null,
 	);
 	const from = fromColumns(

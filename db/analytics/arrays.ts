@@ -6,16 +6,16 @@ import { lenient } from '../text.ts';
 export type ColumnType = 'uuid' | 'text' | 'json' | 'integer' | 'bigint' | 'float';
 
 /**
- * Writes one column, for `unnest($1::type[])`; null where no row has a value, since a column without items is one of nulls beside others. Integers
- * are rounded, ids that are none become the id of nothing, and text loses what PostgreSQL cannot store.
+ * Writes one column of so many rows, for `unnest($1::type[])`; null where no row has a value, since a column without items is one of nulls beside
+ * others. Integers are rounded, ids that are none become the id of nothing, and text loses what PostgreSQL cannot store.
  */
-export function columnText<R>(rows: readonly R[], type: ColumnType, pick: (row: R) => string | number | null | undefined): string | null {
+export function columnText(count: number, type: ColumnType, valueAt: (at: number) => string | number | null | undefined): string | null {
 	const written = writerOf(type);
-	const items = new Array<string>(rows.length);
+	const items = new Array<string>(count);
 	let isEmpty = true;
 	let [last, lastItem]: [string | number | null, string] = [null, 'NULL'];
-	for (let at = 0; at < rows.length; at++) {
-		const value = pick(rows[at] as R) ?? null;
+	for (let at = 0; at < count; at++) {
+		const value = valueAt(at) ?? null;
 		// Neighbours are alike more often than not.
 		if (value !== last) [last, lastItem] = [value, value === null ? 'NULL' : written(value)];
 		if (value !== null) isEmpty = false;

@@ -1,5 +1,6 @@
 // The columns of the request log and of the sums, each with its field, listed once for writing and reading.
 
+import { OWN_NUMBERS } from '../../core/store/lines.ts';
 import type { LoggedRequest, Sums } from '../../core/store/store.ts';
 
 /** The columns of the log by field; `client` is derived, and the time stands apart. */
@@ -37,7 +38,10 @@ export const LOG_COLUMNS = {
 export const ALIKE = [
 	...['kind', 'gatewayId', 'toolId', 'agentId', 'providerId', 'model', 'keyId', 'userId', 'caller', 'method'],
 	...['client', 'userAgent', 'clientInfo', 'status', 'outcome'],
-] as readonly (keyof typeof LOG_COLUMNS)[];
+] as const satisfies readonly (keyof typeof LOG_COLUMNS)[];
+
+/** The fields that each line has of its own. */
+export const OWN = ['requestId', ...OWN_NUMBERS, 'arguments', 'result'] as const satisfies readonly (keyof typeof LOG_COLUMNS)[];
 
 /** The columns of numbers in the sums, by field. */
 export const SUM_COLUMNS = {

@@ -2,20 +2,16 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BUCKETS } from '../../core/store/histogram.ts';
+import type { AlikeMembers, Lines, OwnNumber } from '../../core/store/lines.ts';
 import { clientOf } from '../../core/store/metric-cells.ts';
-import type { Analytics, Cell, RequestRow } from '../../core/store/store.ts';
+import type { Analytics, Cell } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
 import { lenient } from '../text.ts';
 import { type ColumnType, columnText, fromColumns } from './arrays.ts';
-import { ALIKE, LOG_COLUMNS, SUM_COLUMNS } from './columns.ts';
-import { type Grouped, grouped } from './groups.ts';
+import { ALIKE, LOG_COLUMNS, OWN, SUM_COLUMNS } from './columns.ts';
 
 type Column = readonly [name: string, type: ColumnType];
-type Field = keyof typeof LOG_COLUMNS;
-
-const FIELDS = Object.keys(LOG_COLUMNS) as Field[];
-const OWN = FIELDS.filter((field): field is Exclude<Field, 'client'> => !ALIKE.includes(field));
 const GROUP_COLUMNS: readonly Column[] = [['organization_id', 'uuid'], ...ALIKE.map((field): Column => LOG_COLUMNS[field])];
 const LINE_COLUMNS: readonly Column[] = [
 	['member_of', 'integer'],
@@ -63,53 +59,64 @@ ORDER BY known.id, c.resolution, c.kind, c.dimension, began, c.value
 ON CONFLICT (${KEY}) DO UPDATE SET ${SUMS_ADDED}, histogram = ARRAY[${COUNTS_ADDED}], sample = coalesce(excluded.sample, m.sample)`;
 
 export const createWrites = ({ records }: Database): Pick<Analytics, 'add'> => ({
-	async add({ id, rows, cells }) {
+	async add({ id, lines, cells }) {
 		const organizations = [...new Set(cells.map(({ organizationId }) => uuid(organizationId)))];
-		const kept = grouped(rows.filter(({ isOnlyCounted }) => !isOnlyCounted));
-		const values = [id, JSON.stringify(organizations), JSON.stringify(cells.map(storable)), ...(await columnsOf(kept))];
+		const values = [id, JSON.stringify(organizations), JSON.stringify(cells.map(storable)), ...(await columnsOf(lines))];
 		await records({ name: 'add-lines', text: ADD, values });
 	},
 });
 
-type Picked = (row: RequestRow) => string | number | null | undefined;
-
-const PICKED: readonly (readonly [type: ColumnType, pick: Picked])[] = OWN.map((field) => {
-	const [, type] = LOG_COLUMNS[field];
-	// A thousandth of a millisecond is precise enough.
-	const pick: Picked = field.endsWith('Ms') ? (row) => rounded(row[field] as number | null) : (row) => row[field];
-	return [type, pick];
-});
-
-const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 1000) / 1000);
-
-/** The number of columns that are written before requests have their turn. */
-const PIECE = 4;
+/** The number of values that are written before requests have their turn, in whole columns. */
+const PIECE = 4000;
 
 /** Returns an array of each column: those of lines, then those of groups. */
-async function columnsOf({ groups, lines }: Grouped): Promise<(string | null)[]> {
+async function columnsOf(lines: Lines): Promise<(string | null)[]> {
 	const written: (string | null)[] = [];
-	for (let at = 0; at < WRITTEN.length; at += PIECE) {
-		written.push(...WRITTEN.slice(at, at + PIECE).map((write) => write(lines)));
+	const columns = Math.max(1, Math.floor(PIECE / Math.max(1, lines.length)));
+	for (let at = 0; at < WRITTEN.length; at += columns) {
+		written.push(...WRITTEN.slice(at, at + columns).map(([type, value]) => columnText(lines.length, type, (line) => value(lines, line))));
 		await nextTurn();
 	}
+	const { groups } = lines;
+	const ofGroups = (type: ColumnType, value: (group: AlikeMembers) => string | number | null): string | null =>
+		columnText(groups.length, type, (at) => value(groups[at] as AlikeMembers));
 	return [
 		...written,
-		columnText(groups, 'uuid', ({ organizationId }) => organizationId),
-		...ALIKE.map((field) => columnText(groups, LOG_COLUMNS[field][1], field === 'client' ? clientOf : (row) => row[field])),
+		ofGroups('uuid', ({ organizationId }) => organizationId),
+		...ALIKE.map((field) => ofGroups(LOG_COLUMNS[field][1], field === 'client' ? clientOf : (group) => group[field])),
 	];
 }
 
-/** The writers of the columns of lines. */
-const WRITTEN: readonly ((lines: Grouped['lines']) => string | null)[] = [
+type ValueAt = (lines: Lines, at: number) => string | number | null | undefined;
+
+const numberAt =
+	(name: OwnNumber): ValueAt =>
+	({ numbers }, at) => {
+		const value = numbers[name][at] as number;
+		if (Number.isNaN(value)) return null;
+		// A thousandth of a millisecond is precise enough.
+		return name.endsWith('Ms') ? Math.round(value * 1000) / 1000 : value;
+	};
+
+function valueAtOf(field: (typeof OWN)[number]): ValueAt {
+	if (field === 'requestId') return ({ requestId }, at) => requestId[at];
+	if (field === 'arguments' || field === 'result') return ({ texts }, at) => texts.get(at)?.[field];
+	return numberAt(field);
+}
+
+/** The columns of lines, in their order. */
+const WRITTEN: readonly (readonly [type: ColumnType, value: ValueAt])[] = [
 	// PostgreSQL counts from 1.
-	(lines) => columnText(lines, 'integer', ({ group }) => group + 1),
-	(lines) => columnText(lines, 'bigint', ({ row }) => row.startedAt),
-	(lines) => columnText(lines, 'json', ({ row }) => row.logs && JSON.stringify(row.logs)),
-	...PICKED.map(
-		([type, pick]) =>
-			(lines: Grouped['lines']) =>
-				columnText(lines, type, ({ row }) => pick(row)),
-	),
+	['integer', ({ groupOf }, at) => (groupOf[at] as number) + 1],
+	['bigint', ({ startedAt }, at) => startedAt[at]],
+	[
+		'json',
+		({ texts }, at) => {
+			const logs = texts.get(at)?.logs;
+			return logs && JSON.stringify(logs);
+		},
+	],
+	...OWN.map((field) => [LOG_COLUMNS[field][1], valueAtOf(field)] as const),
 ];
 
 /** Returns a cell whose text PostgreSQL can store. */

@@ -5,7 +5,7 @@ import { BUCKETS } from '../../core/store/histogram.ts';
 import type { Dimension, MetricRange, RequestFilter } from '../../core/store/store.ts';
 import { SUM_COLUMNS } from '../../db/analytics/columns.ts';
 import { administer } from '../helpers/postgres.ts';
-import { requestRow } from '../helpers/requests.ts';
+import { batchOf, requestRow } from '../helpers/requests.ts';
 import { addTenant } from '../helpers/samples.ts';
 import { testStore } from '../helpers/store.ts';
 
@@ -23,7 +23,7 @@ const toolId = '00000000-0000-4000-8000-200000000007';
 const now = Date.now();
 
 const strays = Array.from({ length: DAYS }, (_, day) => requestRow({ organizationId, startedAt: now - day * DAY_MS }));
-await analytics.add({ id: crypto.randomUUID(), rows: strays, cells: [{ ...noSums(), organizationId }] });
+await analytics.add({ ...batchOf(strays), cells: [{ ...noSums(), organizationId }] });
 await analytics.prepare();
 const run = (sql: string): Promise<unknown> => administer(store.database, sql);
 

@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { freePort } from './ports.ts';
 import { administer, type Endpoint, testDatabase } from './postgres.ts';
 import { testRedis } from './redis.ts';
@@ -91,7 +92,7 @@ async function startUpstream(stack: AsyncDisposableStack): Promise<string> {
 
 async function startReplica(stack: AsyncDisposableStack, env: Record<string, string>): Promise<Replica> {
 	const service = new URL('../bench/service.ts', import.meta.url);
-	const child = fork(service, { env: { PATH: process.env['PATH'], ...env, PORT: String(await freePort()) } });
+	const child = fork(service, { env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env, PORT: String(await freePort()) } });
 	stack.defer(async () => {
 		if (child.exitCode !== null || child.signalCode !== null) return;
 		child.disconnect();

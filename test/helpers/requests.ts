@@ -1,6 +1,8 @@
 // Lines of the request log for tests.
 
-import type { RequestRow } from '../../core/store/store.ts';
+import { KnownValues } from '../../core/store/metric-cells.ts';
+import { Batch } from '../../core/store/request-log.ts';
+import type { RequestBatch, RequestRow } from '../../core/store/store.ts';
 
 /** The time at which lines began. */
 export const NOW = Date.now();
@@ -35,3 +37,10 @@ export const requestRow = (change: Partial<RequestRow> = {}): RequestRow => ({
 	startedAt: NOW,
 	...change,
 });
+
+/** Makes one write of lines. */
+export function batchOf(rows: readonly RequestRow[]): RequestBatch {
+	const batch = new Batch(new KnownValues());
+	for (const row of rows) batch.add(row);
+	return batch.written(new Map(), NOW);
+}

@@ -93,7 +93,7 @@ const WRONG: [name: string, value: string, expected: RegExp][] = [
 	['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'ftp://collector', /OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be the URL/],
 	['OTEL_EXPORTER_OTLP_HEADERS', 'a-secret-without-its-name', /OTEL_EXPORTER_OTLP_HEADERS must be headers as name=value/],
 	['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=%zz-of-a-secret', /OTEL_EXPORTER_OTLP_HEADERS must be headers as name=value/],
-	['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', /OTEL_EXPORTER_OTLP_PROTOCOL must be http\/json/],
+	['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', /OTEL_EXPORTER_OTLP_PROTOCOL must be http\/protobuf or http\/json/],
 	['OTEL_RESOURCE_ATTRIBUTES', 'x', /OTEL_RESOURCE_ATTRIBUTES must be attributes/],
 	['OTEL_TRACES_SAMPLER', 'jaeger_remote', /OTEL_TRACES_SAMPLER must be one of always_on/],
 	['OTEL_TRACES_SAMPLER_ARG', '10', /OTEL_TRACES_SAMPLER_ARG must be a share, 0 to 1/],

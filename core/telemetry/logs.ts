@@ -1,9 +1,9 @@
 // Sends the lines of the log by OTLP, with the official SDK: the lines as they are written, so without what redaction removed.
 
 import { type AnyValue, type Context, ROOT_CONTEXT, SeverityNumber, TraceFlags, trace } from '@opentelemetry/api';
-import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
 import type { Resource } from '@opentelemetry/resources';
 import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs';
+import { logsTo } from './exporters.ts';
 import { LOG_FIELDS, OTHER_LOG_FIELDS } from './names.ts';
 import type { SharedLog } from './telemetry.ts';
 import type { OtlpConfig } from './variables.ts';
@@ -27,7 +27,7 @@ interface LogParts {
 
 /** @returns how to send the rest and end */
 export function startLogs({ resource, version, otlp, url }: LogParts, log: Pick<SharedLog, 'tee'>): { close(): Promise<void> } {
-	const exporter = new OTLPLogExporter({ url, headers: otlp.headers });
+	const exporter = logsTo(url, otlp);
 	const provider = new LoggerProvider({ resource, logRecordLimits: LIMITS, processors: [new BatchLogRecordProcessor({ exporter })] });
 	const logger = provider.getLogger('gatehouse', version);
 	log.tee((line) => {

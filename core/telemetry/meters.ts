@@ -1,10 +1,10 @@
 // Metrics with the official SDK: one set of instruments, read by Prometheus and sent by OTLP.
 
 import type { Attributes, BatchObservableResult, Counter, Histogram, Observable } from '@opentelemetry/api';
-import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import type { Resource } from '@opentelemetry/resources';
 import { type IMetricReader, MeterProvider, MetricReader, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { metricsTo } from './exporters.ts';
 import { GAUGES, type Gauges, observed, type Sources, startLoopClock } from './gauges.ts';
 import { METRICS, type Metric, type MetricName } from './names.ts';
 import type { OtlpConfig } from './variables.ts';
@@ -99,10 +99,10 @@ class Scraper extends MetricReader {
 	protected override async onShutdown(): Promise<void> {}
 }
 
-const senderTo = (url: string, { headers, metricIntervalMs }: OtlpConfig): PeriodicExportingMetricReader =>
+const senderTo = (url: string, otlp: OtlpConfig): PeriodicExportingMetricReader =>
 	new PeriodicExportingMetricReader({
-		exporter: new OTLPMetricExporter({ url, headers }),
-		exportIntervalMillis: metricIntervalMs,
-		exportTimeoutMillis: Math.min(metricIntervalMs, 30_000),
+		exporter: metricsTo(url, otlp),
+		exportIntervalMillis: otlp.metricIntervalMs,
+		exportTimeoutMillis: Math.min(otlp.metricIntervalMs, 30_000),
 		cardinalityLimits: { default: SERIES },
 	});

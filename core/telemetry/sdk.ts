@@ -14,7 +14,8 @@ import { ATTRIBUTES as A } from './names.ts';
 import { OrganizationNames, RowMetrics } from './row-metrics.ts';
 import { type Attributes, contextOf, type Span, within } from './spans.ts';
 import type { Telemetry, TelemetryParts } from './telemetry.ts';
-import { type RootSpan, startTraces, type Traces } from './traces.ts';
+import { startTraces, type Traces } from './traces.ts';
+import type { RootSpan } from './unsampled.ts';
 import type { TelemetryConfig } from './variables.ts';
 
 /** The time for what is held when the service stops: a collector that does not answer must not keep it. */

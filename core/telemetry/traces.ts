@@ -6,13 +6,13 @@ import {
 	createTraceState,
 	type Span as OtelSpan,
 	ROOT_CONTEXT,
+	type SpanContext,
 	SpanKind,
 	SpanStatusCode,
 	TraceFlags,
 	type Tracer,
 	trace,
 } from '@opentelemetry/api';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import type { Resource } from '@opentelemetry/resources';
 import {
 	AlwaysOffSampler,
@@ -24,35 +24,23 @@ import {
 	TraceIdRatioBasedSampler,
 	TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { spansTo } from './exporters.ts';
 import { ATTRIBUTES as A, type MetricName } from './names.ts';
-import { type Attributes, errorTypeOf, type Span, type SpanDraft, type TraceContext, within } from './spans.ts';
+import { type Attributes, errorTypeOf, type SpanDraft, type TraceContext, within } from './spans.ts';
 import type { TracedRun } from './telemetry.ts';
+import { Ids } from './trace-ids.ts';
+import { type Measuring, NoSpan, type OpenLinked, type RootSpan, UnsampledSpan } from './unsampled.ts';
 import type { OtlpConfig } from './variables.ts';
 
 const KINDS = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 /** The most characters of an attribute, and the most attributes of a span: names of tenants are no longer. */
 const LIMITS = { attributeValueLengthLimit: 256, attributeCountLimit: 32, linkCountLimit: 4, eventCountLimit: 4 };
 
-type Measure = (metric: MetricName, value: number, labels: Attributes) => void;
-
-/** The receiver of measures. */
-export interface Measuring {
-	isMeasured: boolean;
-	measure: Measure;
-}
-
 export interface Traces {
 	/** Begins the span of a request. */
 	begin(draft: () => SpanDraft, parent: TraceContext | null): RootSpan;
 	run<T>(run: TracedRun, draft: () => SpanDraft, work: () => Promise<T>): Promise<T>;
 	close(): Promise<void>;
-}
-
-/** The span of a request, which is named at its end. */
-export interface RootSpan extends Span {
-	/** The route that it was told; null for none. */
-	routed: string | null;
-	endAs(name: string, attributes: Attributes, error: string | null): void;
 }
 
 interface TraceParts {
@@ -64,16 +52,28 @@ interface TraceParts {
 
 export function startTraces({ resource, version, otlp, measuring }: TraceParts): Traces {
 	if (!otlp?.traces) return withoutTraces(measuring);
-	const exporter = new OTLPTraceExporter({ url: otlp.traces, headers: otlp.headers });
-	const sampler = samplerOf(otlp);
-	const provider = new TracerProvider({ resource, sampler, spanLimits: LIMITS, spanProcessors: [new BatchSpanProcessor({ exporter })] });
+	const exporter = spansTo(otlp.traces, otlp);
+	const { sampler, root } = samplersOf(otlp);
+	const ids = new Ids();
+	const spanProcessors = [new BatchSpanProcessor({ exporter })];
+	const provider = new TracerProvider({ resource, sampler, spanLimits: LIMITS, spanProcessors, idGenerator: ids });
 	const tracer = provider.getTracer('gatehouse', version);
 	const traced = (draft: SpanDraft, parent: Context, open?: Set<TracedSpan>): TracedSpan =>
 		new TracedSpan(started(tracer, draft, parent), { tracer, measuring, ...(open && { open }) });
+	const linked: OpenLinked = (draft, parent, link) =>
+		new TracedSpan(started(tracer, draft, contextFrom(parent), link), { tracer, measuring });
 	return {
-		begin: (draft, parent) => traced(draft(), contextFrom(parent)),
+		begin(draft, parent) {
+			if (parent === null) {
+				const traceId = ids.generateTraceId();
+				if (!isRecordedBy(root, traceId))
+					return new UnsampledSpan({ traceId, spanId: ids.generateSpanId(), traceFlags: TraceFlags.NONE }, measuring, linked);
+				ids.hold(traceId);
+			}
+			return traced(draft(), contextFrom(parent));
+		},
 		async run(run, draft, work) {
-			const parent = run.trace ? contextFrom(run.trace) : ownContext(run.id, sampler);
+			const parent = run.trace ? contextFrom(run.trace) : ownContext(run.id, root);
 			const open = new Set<TracedSpan>();
 			const span = traced(draft(), parent, open);
 			void run.over?.then(() => {
@@ -90,37 +90,6 @@ export function startTraces({ resource, version, otlp, measuring }: TraceParts):
 		},
 		close: () => provider.shutdown(),
 	};
-}
-
-/** Only metrics: requests carry a span that is none, for the sake of `measure`. */
-class NoSpan implements RootSpan {
-	readonly isRecorded = false;
-	readonly ids = null;
-	readonly context = null;
-	readonly isMeasured: boolean;
-	readonly measure: Measure;
-	routed: string | null = null;
-
-	constructor({ isMeasured, measure }: Measuring) {
-		this.isMeasured = isMeasured;
-		this.measure = measure;
-	}
-
-	child(): NoSpan {
-		return this;
-	}
-
-	route(path: string): void {
-		this.routed = path;
-	}
-
-	set(): void {}
-
-	fail(): void {}
-
-	end(): void {}
-
-	endAs(): void {}
 }
 
 const withoutTraces = (measuring: Measuring): Traces => ({
@@ -175,7 +144,7 @@ class TracedSpan implements RootSpan {
 	child(draft: SpanDraft, parent: TraceContext | null): TracedSpan {
 		const { tracer } = this.#parts;
 		const around = parent ? contextFrom(parent) : trace.setSpan(ROOT_CONTEXT, this.#span);
-		return new TracedSpan(started(tracer, draft, around, parent ? this.#span : null), this.#parts);
+		return new TracedSpan(started(tracer, draft, around, parent ? this.#span.spanContext() : null), this.#parts);
 	}
 
 	set(attributes: Attributes): void {
@@ -213,9 +182,9 @@ class TracedSpan implements RootSpan {
 }
 
 /** @param linked the span of the message's carrier, where the message has a parent of its own */
-function started(tracer: Tracer, draft: SpanDraft, parent: Context, linked: OtelSpan | null = null): OtelSpan {
+function started(tracer: Tracer, draft: SpanDraft, parent: Context, linked: SpanContext | null = null): OtelSpan {
 	const { name, kind = 'internal', attributes } = draft;
-	const links = linked ? { links: [{ context: linked.spanContext() }] } : null;
+	const links = linked ? { links: [{ context: linked }] } : null;
 	const span = tracer.startSpan(name, { kind: KINDS[kind], ...links }, parent);
 	// No sampler of ours looks at attributes, so a span that is not recorded needs none.
 	if (attributes && span.isRecording()) span.setAttributes(attributes);
@@ -235,23 +204,26 @@ function contextFrom(carrier: TraceContext | null): Context {
  * Returns the context of a run that nothing traced began. It comes from the run's id, so that each attempt on each replica continues the same
  * trace, and agrees whether it is sampled.
  */
-function ownContext(runId: string, sampler: Sampler): Context {
+function ownContext(runId: string, root: Sampler): Context {
 	const hash = createHash('sha256').update(runId).digest('hex');
 	const [traceId, spanId] = [hash.slice(0, 32), hash.slice(32, 48)];
-	const { decision } = sampler.shouldSample(ROOT_CONTEXT, traceId, '', SpanKind.INTERNAL, {}, []);
-	const traceFlags = decision === SamplingDecision.RECORD_AND_SAMPLED ? TraceFlags.SAMPLED : TraceFlags.NONE;
+	const traceFlags = isRecordedBy(root, traceId) ? TraceFlags.SAMPLED : TraceFlags.NONE;
 	return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** Returns the sampler of OTEL_TRACES_SAMPLER. */
-function samplerOf({ sampler, samplerRatio }: OtlpConfig): Sampler {
-	const isParentBased = sampler.startsWith('parentbased_');
-	const name = isParentBased ? sampler.slice('parentbased_'.length) : sampler;
+/** Tells whether a trace that begins here is recorded. No sampler of ours looks at more than its id. */
+const isRecordedBy = (root: Sampler, traceId: string): boolean =>
+	root.shouldSample(ROOT_CONTEXT, traceId, '', SpanKind.INTERNAL, {}, []).decision === SamplingDecision.RECORD_AND_SAMPLED;
+
+/** Returns the sampler of OTEL_TRACES_SAMPLER, and the part of it that decides about traces which begin here. */
+function samplersOf({ sampler: asked, samplerRatio }: OtlpConfig): { sampler: Sampler; root: Sampler } {
+	const isParentBased = asked.startsWith('parentbased_');
+	const name = isParentBased ? asked.slice('parentbased_'.length) : asked;
 	const root =
 		name === 'always_on'
 			? new AlwaysOnSampler()
 			: name === 'always_off'
 				? new AlwaysOffSampler()
 				: new TraceIdRatioBasedSampler(samplerRatio);
-	return isParentBased ? new ParentBasedSampler({ root }) : root;
+	return { sampler: isParentBased ? new ParentBasedSampler({ root }) : root, root };
 }

@@ -24,7 +24,10 @@ export const TELEMETRY_VARIABLES = {
 	OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: endpoint,
 	OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: endpoint,
 	OTEL_EXPORTER_OTLP_HEADERS: pairs.label('headers as name=value separated by commas'),
-	OTEL_EXPORTER_OTLP_PROTOCOL: Joi.string().valid('http/json').label('http/json, the only protocol that is spoken'),
+	OTEL_EXPORTER_OTLP_PROTOCOL: Joi.string()
+		.valid('http/protobuf', 'http/json')
+		.default('http/protobuf')
+		.label('http/protobuf or http/json'),
 	OTEL_TRACES_EXPORTER: exporter,
 	OTEL_METRICS_EXPORTER: exporter,
 	OTEL_LOGS_EXPORTER: exporter,
@@ -47,7 +50,7 @@ export const TELEMETRY_PURPOSES: Readonly<Record<keyof typeof TELEMETRY_VARIABLE
 	OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: '',
 	OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: '',
 	OTEL_EXPORTER_OTLP_HEADERS: 'its credentials',
-	OTEL_EXPORTER_OTLP_PROTOCOL: '',
+	OTEL_EXPORTER_OTLP_PROTOCOL: 'the encoding of what is sent',
 	OTEL_TRACES_EXPORTER: '`none` keeps this signal off',
 	OTEL_METRICS_EXPORTER: '',
 	OTEL_LOGS_EXPORTER: '',
@@ -66,6 +69,7 @@ export interface OtlpConfig {
 	metrics: Endpoint;
 	logs: Endpoint;
 	headers: Record<string, string>;
+	protocol: 'http/protobuf' | 'http/json';
 	serviceName: string;
 	resource: Record<string, string>;
 	sampler: string;
@@ -95,6 +99,7 @@ export function telemetryOf(values: Record<string, unknown>): TelemetryConfig {
 
 const sendingOf = (values: Record<string, unknown>): Omit<OtlpConfig, 'traces' | 'metrics' | 'logs'> => ({
 	headers: recordOf(values['OTEL_EXPORTER_OTLP_HEADERS']),
+	protocol: values['OTEL_EXPORTER_OTLP_PROTOCOL'] as OtlpConfig['protocol'],
 	serviceName: values['OTEL_SERVICE_NAME'] as string,
 	resource: recordOf(values['OTEL_RESOURCE_ATTRIBUTES']),
 	sampler: values['OTEL_TRACES_SAMPLER'] as string,

@@ -1,7 +1,7 @@
 // The spans of messages, tools, models, agents and nodes, by the semantic conventions of GenAI and MCP. None has arguments, results or prompts.
 
 import { ATTRIBUTES as A, OPERATIONS, SPANS } from './names.ts';
-import { type Attributes, activeSpan, contextOf, errorTypeOf, type SpanDraft, spanned } from './spans.ts';
+import { type Attributes, activeSpan, contextOf, errorTypeOf, type Span, type SpanDraft, spanned, type TraceContext } from './spans.ts';
 
 /** Runs a tool in its span. @param outcomeOf the code of a result that tells a failure; null for others */
 export const tracedTool = <T>(
@@ -14,13 +14,15 @@ export const tracedTool = <T>(
 			name: SPANS.tool(tool),
 			attributes: { [A.operation]: OPERATIONS.tool, [A.tool]: tool, [A.toolType]: kind, [A.organizationId]: organization },
 		}),
-		async (span) => {
-			const result = await work();
-			const outcome = span && outcomeOf(result);
-			if (outcome) span.fail(outcome);
-			return result;
-		},
+		(span) => (span ? toldOutcome(span, work, outcomeOf) : work()),
 	);
+
+async function toldOutcome<T>(span: Span, work: () => Promise<T>, outcomeOf: (result: T) => string | null): Promise<T> {
+	const result = await work();
+	const outcome = outcomeOf(result);
+	if (outcome) span.fail(outcome);
+	return result;
+}
 
 export const chatDraft = ({ provider, model }: { provider: string; model: string }): SpanDraft => ({
 	name: SPANS.chat(model),
@@ -82,14 +84,24 @@ export interface TracedMessage {
  * Answers a message in its span, and measures it. Its parent is the context in `_meta`, and the request is linked then (SEP-414).
  * @param faultOf the code of an error, and that of a result that tells a failure; null for others
  */
-export async function tracedMessage<T>(
+export function tracedMessage<T>(message: TracedMessage, work: () => Promise<T>, faultOf: FaultOf<T>): Promise<T> {
+	const around = activeSpan();
+	if (!around) return work();
+	const parent = contextOf(message.meta);
+	return around.isRecorded || around.isMeasured || parent ? measured(message, work, faultOf, { around, parent }) : work();
+}
+
+interface FaultOf<T> {
+	thrown(error: unknown): string | null;
+	result(result: T): string | null;
+}
+
+async function measured<T>(
 	message: TracedMessage,
 	work: () => Promise<T>,
-	faultOf: { thrown(error: unknown): string | null; result(result: T): string | null },
+	faultOf: FaultOf<T>,
+	{ around, parent }: { around: Span; parent: TraceContext | null },
 ): Promise<T> {
-	const around = activeSpan();
-	const parent = around ? contextOf(message.meta) : null;
-	if (!around || !(around.isRecorded || around.isMeasured || parent)) return work();
 	const startedMs = performance.now();
 	let fault: string | null = null;
 	try {
@@ -110,9 +122,11 @@ export async function tracedMessage<T>(
 			parent,
 		);
 	} finally {
-		const labels = labelsOf(message);
-		if (fault !== null) labels[A.errorType] = fault;
-		around.measure('message', (performance.now() - startedMs) / 1000, labels);
+		if (around.isMeasured) {
+			const labels = labelsOf(message);
+			if (fault !== null) labels[A.errorType] = fault;
+			around.measure('message', (performance.now() - startedMs) / 1000, labels);
+		}
 	}
 }
 

@@ -6,7 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { announce } from './subject.ts';
 
 const server = createServer((request, response) => {
-	request.resume().on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+	const { 'content-type': type = 'application/json' } = request.headers;
+	// The answer has no fields, in the encoding of what was sent.
+	request.resume().on('end', () => response.writeHead(200, { 'content-type': type }).end(type === 'application/json' ? '{}' : ''));
 });
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');

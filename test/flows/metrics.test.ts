@@ -1,9 +1,10 @@
 // Tests `/metrics` as Prometheus scrapes it.
 
 import assert from 'node:assert/strict';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { METRICS, prometheusLabel, prometheusName } from '../../core/telemetry/names.ts';
 import { until } from '../helpers/clock.ts';
+import { fileContext } from '../helpers/file-context.ts';
 import { ask, CALL, MCP } from '../helpers/gateway-auth.ts';
 import { freePort } from '../helpers/ports.ts';
 import { parsePrometheus, type Scraped } from '../helpers/prometheus.ts';
@@ -24,11 +25,11 @@ const CANARY = 'canary7e5a';
 let service: TestService;
 let account: Account;
 let upstream: Upstream;
-before(async (t) => {
+const context = fileContext();
+before(async () => {
 	service = await startTestService({ env: { METRICS_TOKEN: TOKEN } });
 	account = await registerAccount(service.url);
-	// A hook has `after`, too, which is all that is used.
-	upstream = await httpUpstream(t as TestContext, (_request, response) => void response.end('{"ok":true}'));
+	upstream = await httpUpstream(context, (_request, response) => void response.end('{"ok":true}'));
 });
 after(() => service.stop());
 

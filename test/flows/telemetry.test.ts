@@ -1,9 +1,10 @@
 // Tests what a collector receives of one story: calls over MCP and REST, an agent with a model and a tool, and a run that another replica ends.
 
 import assert from 'node:assert/strict';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { ATTRIBUTES as A, METRICS } from '../../core/telemetry/names.ts';
 import { until } from '../helpers/clock.ts';
+import { fileContext } from '../helpers/file-context.ts';
 import { ask, CALL } from '../helpers/gateway-auth.ts';
 import { type GrpcServer, grpcServer } from '../helpers/grpc.ts';
 import { type CollectedSpan, type Collector, startCollector } from '../helpers/otlp.ts';
@@ -32,10 +33,9 @@ const log: string[] = [];
 let taken = '';
 let grpc: GrpcServer;
 let gatewayName = '';
+const context = fileContext();
 
-before(async (t) => {
-	// A hook has `after`, too, which is all that is used.
-	const context = t as TestContext;
+before(async () => {
 	collector = await startCollector(context);
 	const upstream = await httpUpstream(context, (request, response) => {
 		received.push({ path: request.url ?? '', headers: request.headers });

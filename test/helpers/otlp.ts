@@ -1,8 +1,9 @@
-// A collector that takes OTLP over HTTP as JSON (https://opentelemetry.io/docs/specs/otlp/), and checks the form of what it gets.
+// A collector that takes OTLP over HTTP as Protobuf or JSON (https://opentelemetry.io/docs/specs/otlp/), and checks the form of what it gets.
 
 import assert from 'node:assert/strict';
-import { text as textOf } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
+import { decodeOtlp } from './otlp-protobuf.ts';
 import { httpUpstream } from './upstream.ts';
 
 type Value = {
@@ -120,14 +121,17 @@ export async function startCollector(t: Pick<TestContext, 'after'>): Promise<Col
 	const headers: Record<string, unknown>[] = [];
 	// Nothing else of the context is used.
 	const { origin } = await httpUpstream(t as TestContext, async (request, response) => {
-		const text = await textOf(request);
-		texts.push(text);
+		const bytes = await buffer(request);
+		texts.push(bytes.toString('latin1'));
 		headers.push({ path: request.url, ...request.headers });
-		const body = JSON.parse(text);
+		const type = request.headers['content-type'];
+		assert.ok(type === 'application/json' || type === 'application/x-protobuf', type);
+		const body = type === 'application/json' ? JSON.parse(bytes.toString()) : decodeOtlp(request.url ?? '', bytes);
 		if (request.url === '/v1/traces') collected.spans.push(...spansOf(body));
 		if (request.url === '/v1/metrics') collected.metrics.push(...metricsOf(body));
 		if (request.url === '/v1/logs') collected.logs.push(...logsOf(body));
-		response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+		// The answer has no fields in either encoding.
+		response.writeHead(200, { 'content-type': type }).end(type === 'application/json' ? '{}' : '');
 	});
 	return { origin, ...collected, headers, raw: () => texts.join('\n') };
 }

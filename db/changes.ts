@@ -4,8 +4,7 @@
 import type pg from 'pg';
 import type { Log } from '../core/contract/nouns.ts';
 import type { Changes, Topic } from '../core/store/store.ts';
-import { createClient, type Endpoint } from './connection.ts';
-import type { Answers } from './deadline.ts';
+import { createClient, type Database, type Endpoint } from './connection.ts';
 import { translated, unavailable } from './errors.ts';
 
 /** The channel of announcements that may be lost: the notification holds the topics, in lines, and no row does. */
@@ -31,8 +30,8 @@ export interface ChangeFeed extends Omit<Changes, 'announce'> {
 }
 
 /** @throws unavailable when the first poll fails */
-export async function followChanges(endpoint: Endpoint, answers: Answers, log: Log): Promise<ChangeFeed> {
-	const follower = new Follower(endpoint, answers, log);
+export async function followChanges(endpoint: Endpoint, database: Pick<Database, 'answers' | 'waits'>, log: Log): Promise<ChangeFeed> {
+	const follower = new Follower(endpoint, database, log);
 	await follower.poll();
 	follower.start();
 	return {
@@ -48,7 +47,7 @@ const toTopics = (payload = ''): Topic[] => payload.split('\n') as Topic[];
 
 class Follower {
 	readonly #endpoint: Endpoint;
-	readonly #answers: Answers;
+	readonly #database: Pick<Database, 'answers' | 'waits'>;
 	readonly #log: Log;
 	readonly #listeners = new Set<(topics: Topic[]) => void>();
 	#client: pg.Client | null = null;
@@ -62,9 +61,9 @@ class Follower {
 	#readAtMs = Number.NEGATIVE_INFINITY;
 	#isClosed = false;
 
-	constructor(endpoint: Endpoint, answers: Answers, log: Log) {
+	constructor(endpoint: Endpoint, database: Pick<Database, 'answers' | 'waits'>, log: Log) {
 		this.#endpoint = endpoint;
-		this.#answers = answers;
+		this.#database = database;
 		this.#log = log;
 	}
 
@@ -84,7 +83,7 @@ class Follower {
 
 	/** Polls once at a time: a second caller shares the running poll. */
 	poll(): Promise<void> {
-		this.#polling ??= translated(() => this.#answers.watch(() => this.#read())).finally(() => {
+		this.#polling ??= translated(() => this.#database.answers.watch(() => this.#read())).finally(() => {
 			this.#polling = null;
 		});
 		return this.#polling;
@@ -149,7 +148,7 @@ class Follower {
 
 	/** Connects the listener. The next poll starts where the last one ended, so a lost connection loses no change. */
 	async #connect(): Promise<pg.Client> {
-		const client = createClient(this.#endpoint);
+		const client = createClient(this.#endpoint, this.#database.waits);
 		client.on('error', (error) => {
 			this.#log.warn({ err: error }, 'the connection that receives changes broke');
 			this.#drop(client);

@@ -10,7 +10,6 @@ import { lenient } from './text.ts';
 /** The address of a PostgreSQL server. A `host` that begins with `/` is the folder of its unix socket. */
 export type Endpoint = NonNullable<Config['database']>;
 
-const CONNECT_TIMEOUT_MS = 1_500;
 const ORDINARY_TIMEOUT_MS = 2_000;
 /** The share of a deadline that a statement waits for a lock: below 1, so that the server itself reports a row that is locked for long. */
 const LOCK_SHARE = 0.9;
@@ -28,9 +27,11 @@ export interface Waits {
 	ordinaryMs: number;
 	/** A process that is frozen, or cut off from the network, in the middle of a transaction keeps what it has locked no longer than that. */
 	idleMs: number;
+	/** For a connection. */
+	connectMs: number;
 }
 
-export const WAITS: Waits = { ordinaryMs: ORDINARY_TIMEOUT_MS, idleMs: 15_000 };
+export const WAITS: Waits = { ordinaryMs: ORDINARY_TIMEOUT_MS, idleMs: 15_000, connectMs: 1_500 };
 
 /** Runs a statement that is prepared once, on a connection of its own: what calls leave behind waits for nobody, and nobody for it. */
 type Prepared = (statement: { name: string; text: string; values: unknown[] }) => Promise<unknown>;
@@ -68,14 +69,14 @@ export interface Database extends Pools {
 
 export function connect(endpoint: Endpoint, poolSize: number, waits: Waits = WAITS): Database {
 	const answers = new Answers();
-	const { ordinaryMs, idleMs } = waits;
-	const deadlines = { acquireMs: ordinaryMs, statementMs: ordinaryMs, lockMs: ordinaryMs * LOCK_SHARE, idleMs };
+	const { ordinaryMs, idleMs, connectMs } = waits;
+	const deadlines = { acquireMs: ordinaryMs, statementMs: ordinaryMs, lockMs: ordinaryMs * LOCK_SHARE, idleMs, connectMs };
 	const ordinary = createPool(endpoint, { size: poolSize, ...deadlines });
 	aroundQueries(ordinary, (query, isPart) => answers.watch(() => (isPart ? query() : inTime(null, query))));
-	const bulkMs = { acquireMs: BULK_TIMEOUT_MS, statementMs: BULK_TIMEOUT_MS, lockMs: BULK_TIMEOUT_MS, idleMs };
+	const bulkMs = { acquireMs: BULK_TIMEOUT_MS, statementMs: BULK_TIMEOUT_MS, lockMs: BULK_TIMEOUT_MS, idleMs, connectMs };
 	const bulk = createPool(endpoint, { size: BULK_POOL_SIZE, ...bulkMs });
 	aroundQueries(bulk, (query) => answers.watch(query));
-	const writer = createWriter(endpoint, ordinaryMs);
+	const writer = createWriter(endpoint, waits);
 	const records: Prepared = (statement) => answers.watch(() => writer.query(statement));
 	const close = async (): Promise<void> => {
 		await Promise.all([ordinary.close(), bulk.close(), writer.end()]);
@@ -165,9 +166,10 @@ interface Deadlines {
 	/** The time limit of each wait for a lock. */
 	lockMs: number;
 	idleMs: number;
+	connectMs: number;
 }
 
-function createPool(endpoint: Endpoint, { size, acquireMs, statementMs, lockMs, idleMs }: Deadlines): Sequelize {
+function createPool(endpoint: Endpoint, { size, acquireMs, statementMs, lockMs, idleMs, connectMs }: Deadlines): Sequelize {
 	const { host, port, username, password, name, ssl } = endpoint;
 	return new Sequelize({
 		dialect: 'postgres',
@@ -182,7 +184,7 @@ function createPool(endpoint: Endpoint, { size, acquireMs, statementMs, lockMs, 
 			// Saves a statement per connection.
 			clientMinMessages: 'ignore',
 			application_name: 'gatehouse',
-			connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+			connectionTimeoutMillis: connectMs,
 			statement_timeout: statementMs,
 			lock_timeout: Math.round(lockMs),
 			query_timeout: statementMs + CLIENT_GRACE_MS,
@@ -194,25 +196,25 @@ function createPool(endpoint: Endpoint, { size, acquireMs, statementMs, lockMs, 
 }
 
 /** Creates the connection on which records are written, which comes with the first of them and again after a failure. */
-function createWriter(endpoint: Endpoint, statementMs: number): pg.Pool {
-	const deadlines = { statement_timeout: statementMs, query_timeout: statementMs + CLIENT_GRACE_MS };
-	const pool = new pg.Pool({ ...driverOptions(endpoint), ...deadlines, max: 1, idleTimeoutMillis: 30_000 });
+function createWriter(endpoint: Endpoint, { ordinaryMs, connectMs }: Waits): pg.Pool {
+	const deadlines = { statement_timeout: ordinaryMs, query_timeout: ordinaryMs + CLIENT_GRACE_MS };
+	const pool = new pg.Pool({ ...driverOptions(endpoint, connectMs), ...deadlines, max: 1, idleTimeoutMillis: 30_000 });
 	// The next statement connects anew.
 	pool.on('error', () => undefined);
 	return pool;
 }
 
 /** Creates one connection outside the pools, not yet connected. */
-export const createClient = (endpoint: Endpoint): pg.Client =>
+export const createClient = (endpoint: Endpoint, { connectMs }: Pick<Waits, 'connectMs'> = WAITS): pg.Client =>
 	new pg.Client({
-		...driverOptions(endpoint),
+		...driverOptions(endpoint, connectMs),
 		statement_timeout: ORDINARY_TIMEOUT_MS,
 		query_timeout: ORDINARY_TIMEOUT_MS + CLIENT_GRACE_MS,
 	});
 
-const driverOptions = ({ host, port, username, password, name, ssl }: Endpoint): pg.ClientConfig => ({
+const driverOptions = ({ host, port, username, password, name, ssl }: Endpoint, connectMs: number): pg.ClientConfig => ({
 	...{ host, port, user: username, password, database: name, ssl },
 	application_name: 'gatehouse',
-	connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+	connectionTimeoutMillis: connectMs,
 	keepAlive: true,
 });

@@ -117,7 +117,7 @@ async function assemble(
 	{ log, close, carrier }: { log: Log; close(): Promise<void>; carrier: Carrier | null | undefined },
 ): Promise<Store> {
 	const models = defineModels(database.ordinary);
-	const changes = await followChanges(endpoint, database.answers, log);
+	const changes = await followChanges(endpoint, database, log);
 	const { runQueue, jointRuns, announce } = createRunQueue(endpoint, { changes, log, carrier });
 	return {
 		...createRepositories(database, models, jointRuns),

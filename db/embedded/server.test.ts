@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { PATIENCE_MS, until } from '../../test/helpers/clock.ts';
+import { freePort } from '../../test/helpers/ports.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { type Kinds, runReplica } from '../../test/helpers/runs.ts';
 import { addApi, addTenant } from '../../test/helpers/samples.ts';
@@ -178,4 +179,11 @@ test('non-ASCII letters are found and sorted ignoring case, though its locale kn
 	} finally {
 		await store.close();
 	}
+});
+
+test('a test may have it listen on a port of 127.0.0.1, too', async () => {
+	const embedded = await startEmbedded({ dataDir: freshFolder(), durable: false, openPort: await freePort() });
+	const [row] = await administer(embedded.database, `SELECT host(inet_server_addr()) AS address`);
+	await embedded.stop();
+	assert.deepEqual([row?.['address'], embedded.database.host], ['127.0.0.1', '127.0.0.1']);
 });

@@ -1,5 +1,5 @@
 // The embedded default: a real PostgreSQL from npm, which the service starts in its data folder. It is reachable through a unix socket
-// only, and ends with the service, however that ends.
+// only, unless a test asks for more, and ends with the service, however that ends.
 
 import { chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -17,6 +17,8 @@ export interface EmbeddedOptions {
 	dataDir: string;
 	/** False trades crash safety for speed: for tests only. */
 	durable: boolean;
+	/** A free port of 127.0.0.1 where it listens, too, and lets everybody in: for tests only. */
+	openPort?: number;
 	log?: Log;
 }
 
@@ -39,7 +41,7 @@ const GIVE_UP_MS = 15_000;
 const RETRY_MS = 100;
 
 /** @throws Error naming the folder, when another service uses it or PostgreSQL does not start */
-export async function startEmbedded({ dataDir, durable, log }: EmbeddedOptions): Promise<Embedded> {
+export async function startEmbedded({ dataDir, durable, openPort, log }: EmbeddedOptions): Promise<Embedded> {
 	const folder = absolute(dataDir);
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const socketDir = mkdtempSync(join(tmpdir(), 'gatehouse-'));
@@ -49,9 +51,10 @@ export async function startEmbedded({ dataDir, durable, log }: EmbeddedOptions):
 	};
 	try {
 		leave.push(lockFolder(folder, socketDir));
-		const server = await launch({ dataDir: folder, socketDir, durable, log });
+		const server = await launch({ dataDir: folder, socketDir, durable, openPort, log });
+		const at = openPort === undefined ? { host: socketDir, port: PORT } : { host: '127.0.0.1', port: openPort };
 		return {
-			database: { host: socketDir, port: PORT, username: ROLE, password: '', name: 'postgres', ssl: false },
+			database: { ...at, username: ROLE, password: '', name: 'postgres', ssl: false },
 			stop: async () => {
 				await server.stop();
 				leaveAll();
@@ -67,20 +70,27 @@ interface Launch {
 	dataDir: string;
 	socketDir: string;
 	durable: boolean;
+	openPort: number | undefined;
 	log: Log | undefined;
 }
 
-async function launch({ dataDir, socketDir, durable, log }: Launch): Promise<Running> {
+async function launch({ dataDir, socketDir, durable, openPort, log }: Launch): Promise<Running> {
 	const programs = findPrograms();
 	const cluster = join(dataDir, 'postgres');
 	if (programs.owner !== null) for (const folder of [dataDir, socketDir]) chownSync(folder, programs.owner, programs.owner);
 	if (!existsSync(cluster)) await initialize(programs, cluster, durable);
-	const settings = [
-		...['-D', cluster, '-k', socketDir, '-p', String(PORT)],
-		...['-c', 'listen_addresses=', '-c', 'unix_socket_permissions=0700', '-c', 'timezone=UTC', '-c', 'log_timezone=UTC'],
-		...(durable ? [] : ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off']),
-	];
-	return startAfterPredecessor(() => start(programs, settings, log), cluster);
+	const settings = {
+		...{
+			listen_addresses: openPort === undefined ? '' : '127.0.0.1',
+			unix_socket_permissions: '0700',
+			timezone: 'UTC',
+			log_timezone: 'UTC',
+		},
+		...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+	};
+	const options = ['-D', cluster, '-k', socketDir, '-p', String(openPort ?? PORT)];
+	for (const [name, value] of Object.entries(settings)) options.push('-c', `${name}=${value}`);
+	return startAfterPredecessor(() => start(programs, options, log), cluster);
 }
 
 /** Retries while a predecessor that was just killed is still shutting down. */
@@ -114,8 +124,8 @@ async function initialize(programs: Programs, cluster: string, durable: boolean)
 	renameSync(fresh, cluster);
 }
 
-function start(programs: Programs, settings: string[], log: Log | undefined): Promise<Running> {
-	const child = programs.spawn('postgres', settings);
+function start(programs: Programs, options: string[], log: Log | undefined): Promise<Running> {
+	const child = programs.spawn('postgres', options);
 	const exited = new Promise<void>((resolve) => child.on('close', () => resolve()));
 	const said: string[] = [];
 	child.stdout.resume();

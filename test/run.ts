@@ -2,12 +2,14 @@
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { COMPILE_CACHE } from './helpers/compile-cache.ts';
 import { allSources, ROOT } from './rooms.ts';
 import { divided, fileOfGroup, GROUPS, RUN, testsIn } from './together.ts';
 
 /** Files wait for sockets most of the time, so more of them run than a machine has cores. */
 const CONCURRENCY = 4;
-const TIMEOUT_MS = 1_200_000;
+/** The time of a process, which may run a hundred files. */
+const TIMEOUT_MS = 3_600_000;
 
 /** Runs files of tests, those together that need no process of their own. @returns the exit code */
 export function runTests(tests: readonly string[], options: readonly string[] = []): number {
@@ -16,7 +18,7 @@ export function runTests(tests: readonly string[], options: readonly string[] = 
 	// The runner sorts its files. Absolute paths are the first, so the longest files are not the last to begin.
 	const files = [...groups.map((group) => join(ROOT, fileOfGroup(group))), ...apart];
 	const usual = ['--test', '--test-global-setup=test/setup.ts', `--test-concurrency=${CONCURRENCY}`, `--test-timeout=${TIMEOUT_MS}`];
-	const env = { ...process.env, [RUN]: JSON.stringify(tests) };
+	const env = { ...process.env, ...COMPILE_CACHE, [RUN]: JSON.stringify(tests) };
 	return spawnSync(process.execPath, [...usual, ...options, ...files], { cwd: ROOT, stdio: 'inherit', env }).status ?? 1;
 }
 

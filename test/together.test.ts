@@ -54,15 +54,16 @@ test('a file that waits at its top level, or whose helper does, needs one of its
 		assert.equal(why(source('core/a.test.ts', text)), null, text);
 });
 
-test('files that start nothing but stores share a process, and so do clients of the shared service', () => {
+test('files that start nothing but stores share processes, and so do others that reach out', () => {
 	const helper = source('test/helpers/store.ts', 'export async function testStore() { spawn(); }', 'pg');
 	const kind = (...sources: Source[]) => sharing('core/a.test.ts', new Map([helper, ...sources].map((each) => [each.file, each])));
 	const file = (text: string, ...loads: string[]) => source('core/a.test.ts', text, 'test/helpers/store.ts', ...loads);
 	assert.equal(kind(file("test('x', async () => {\n\tawait testStore();\n});")), 'stores');
-	assert.equal(kind(file("test('x', async () => {\n\tawait sharedService();\n});")), 'guests');
-	for (const text of ['testStore(); fork(x);', 'testStore(); t.mock.timers.enable();', 'const a = await testStore();', 'nothing()'])
+	for (const text of ['testStore(); fork(x);', 'sharedService()', 'nothing()']) assert.equal(kind(file(text)), 'services', text);
+	assert.equal(kind(file('testStore()', 'test/helpers/b.ts'), source('test/helpers/b.ts', 'spawn(node)')), 'services');
+	for (const text of ['testStore(); t.mock.timers.enable();', 'const a = await testStore();', 'process.exit()'])
 		assert.equal(kind(file(text)), null, text);
-	assert.equal(kind(file('testStore()', 'test/helpers/b.ts'), source('test/helpers/b.ts', 'spawn(node)')), null);
+	assert.equal(kind(file('startTestService()', 'test/helpers/b.ts'), source('test/helpers/b.ts', 'export const b = await c();')), null);
 });
 
 test('each file of the tree runs once: in the group of its room, or alone', () => {
@@ -72,8 +73,9 @@ test('each file of the tree runs once: in the group of its room, or alone', () =
 	assert.deepEqual([...groups.flat(), ...apart].sort(), testsIn(sources).sort());
 	assert.ok(groups.every((files) => files.length > 5) && groups.flat().length > 100, `${groups.map((files) => files.length)}`);
 	for (const group of ['core', 'importers', 'plugins'] as const) assert.ok(together[group].every((file) => file.startsWith(`${group}/`)));
-	assert.ok(apart.includes('test/flows/starts.test.ts') && together.core.includes('core/kit/race.test.ts'));
-	const stores = [...together['stores-1'], ...together['stores-2'], ...together['stores-3']];
+	assert.ok(apart.includes('test/flows/processes.test.ts') && together.core.includes('core/kit/race.test.ts'));
+	const stores = [...together['stores-1'], ...together['stores-2']];
 	assert.ok(stores.includes('db/lists.test.ts') && !stores.includes('db/outages.test.ts'));
+	assert.ok(together['stores-found'].includes('db/people/members.test.ts'));
 	assert.deepEqual(globSync('test/together/*', { cwd: ROOT }).sort(), GROUPS.map(fileOfGroup).sort());
 });

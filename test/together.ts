@@ -1,18 +1,26 @@
-// The files of tests that need no process of their own: those of a group run in one process, since half a second of each process is only
-// its start, and a whole one where it loads a store. Which these are is computed from what a file imports and says, not from its name.
+// The files of tests that need no process of their own: those of a group run in one process. A process that starts a service takes three seconds of
+// CPU to load and compile what another one has compiled already. Which these are is computed from what a file imports and says, not from its name.
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe } from 'node:test';
 import { endLeftovers } from './helpers/leftovers.ts';
+import { FOUND_SERVER, SHARED_SERVER } from './helpers/postgres.ts';
 import { allSources, ROOT, type Source } from './rooms.ts';
 
 /** Files that reach nothing outside of their process, by their room. */
 const ROOMS = ['core', 'importers', 'plugins', 'others'] as const;
-/** Files whose databases are their own, and files that are clients of the shared service: each in several groups, which run concurrently. */
-const STORES = ['stores-1', 'stores-2', 'stores-3'] as const;
-const GUESTS = ['guests-1', 'guests-2', 'guests-3'] as const;
-export const GROUPS = [...ROOMS, ...STORES, ...GUESTS] as const;
+/** Files that start nothing but stores, in several groups, which run concurrently. */
+const STORES = ['stores-1', 'stores-2'] as const;
+/** The rooms whose stores are tested on the machine's own server: it may be of another version, and takes longer. */
+const ON_FOUND = 'stores-found';
+const ROOMS_ON_FOUND = ['db/gateways/', 'db/people/', 'db/records/'];
+/** Files that start services, servers and programs, or use the shared service. */
+const SERVICES = [
+	...(['services-1', 'services-2', 'services-3', 'services-4', 'services-5'] as const),
+	...(['services-6', 'services-7', 'services-8', 'services-9', 'services-10'] as const),
+] as const;
+export const GROUPS = [...ROOMS, ...STORES, ON_FOUND, ...SERVICES] as const;
 export type Group = (typeof GROUPS)[number];
 
 /** Packages and modules with which a file reaches a service, a database, Redis, a browser or a process. */
@@ -63,27 +71,31 @@ export function needsProcess(test: string, sources: ReadonlyMap<string, Source>)
 	return null;
 }
 
-/** Functions with which a file begins to use a database of its own, or the shared service. */
+/** Functions with which a file begins to use a store. */
 const OF_STORES = /\b(?:testStore|startCore)\(/;
-const OF_GUESTS = /\bsharedService\(/;
+const OF_SERVICE = /\bsharedService\(/;
 /** Words of code that starts a service, a server or a process. */
 const STARTING =
 	/\b(?:startTestService|replicaOf|startService|startEmbedded|testDatabase|testRedis|startRedis|installPackages|packedGatehouse|installClients|spawn\w*|fork|execFile\w*|chromium|launch)\b/;
 /** The helpers that define them. */
 const STARTERS: ReadonlySet<string> = new Set(
-	['service', 'own-service', 'shared-service', 'store', 'core', 'postgres', 'redis'].map((name) => `test/helpers/${name}.ts`),
+	['service', 'own-service', 'shared-service', 'store', 'core', 'postgres', 'memory-postgres', 'redis'].map(
+		(name) => `test/helpers/${name}.ts`,
+	),
 );
 
-/** Says whether a file that reaches out starts nothing but stores, or uses the shared service; null: it needs a process of its own. */
-export function sharing(test: string, sources: ReadonlyMap<string, Source>): 'stores' | 'guests' | null {
+/** Says in which groups a file runs that reaches out: in those of stores if it starts nothing else; null: it needs a process of its own. */
+export function sharing(test: string, sources: ReadonlyMap<string, Source>): 'stores' | 'services' | null {
 	const { text = '' } = sources.get(test) ?? {};
-	if (PROCESS_WIDE.test(text) || !(OF_STORES.test(text) || OF_GUESTS.test(text))) return null;
+	if (PROCESS_WIDE.test(text)) return null;
+	let starts = !OF_STORES.test(text) || OF_SERVICE.test(text);
 	for (const file of loadedFrom(test, sources)) {
 		if ((!file.startsWith('test/') && file !== test) || STARTERS.has(file)) continue;
 		const { text: its = '' } = sources.get(file) ?? {};
-		if (STARTING.test(its) || waitsAtTop(its)) return null;
+		if (waitsAtTop(its)) return null;
+		starts ||= STARTING.test(its);
 	}
-	return OF_GUESTS.test(text) ? 'guests' : 'stores';
+	return starts ? 'services' : 'stores';
 }
 
 /** The modules that a file loads, itself and those of packages too; imports of types load none. */
@@ -106,7 +118,7 @@ export function divided(tests: readonly string[], sources: readonly Source[]): {
 	const files = new Map(sources.map((source) => [source.file, source]));
 	const together = Object.fromEntries(GROUPS.map((group): [string, string[]] => [group, []])) as Record<Group, string[]>;
 	const apart: string[] = [];
-	const counts = { stores: 0, guests: 0 };
+	const counts = { stores: 0, services: 0 };
 	for (const test of tests.toSorted()) {
 		if (isGroup(test)) continue;
 		if (needsProcess(test, files) === null) {
@@ -114,8 +126,9 @@ export function divided(tests: readonly string[], sources: readonly Source[]): {
 			continue;
 		}
 		const kind = sharing(test, files);
-		const groups = kind === 'stores' ? STORES : GUESTS;
+		const groups = kind === 'stores' ? STORES : SERVICES;
 		if (kind === null) apart.push(test);
+		else if (kind === 'stores' && ROOMS_ON_FOUND.some((room) => test.startsWith(room))) together[ON_FOUND].push(test);
 		else together[groups[counts[kind]++ % groups.length] as Group].push(test);
 	}
 	return { together, apart };
@@ -133,6 +146,9 @@ function groupOf(test: string): Group {
 export const testsIn = (sources: readonly Source[]): string[] =>
 	sources.map(({ file }) => file).filter((file) => file.endsWith('.test.ts') && !isGroup(file));
 
+/** The time of one file, and of each of its tests. */
+const FILE_TIMEOUT_MS = 1_200_000;
+
 /**
  * Runs the files of a group in this process, each as a suite of its own, so that its hooks are for its tests alone. They are loaded by
  * `require`, which keeps the context of the suite.
@@ -141,10 +157,12 @@ export async function runTogether(group: Group): Promise<void> {
 	const sources = allSources();
 	const asked = process.env[RUN];
 	const tests: string[] = asked ? JSON.parse(asked) : testsIn(sources);
+	const found = process.env[FOUND_SERVER];
+	if (found && group === ON_FOUND) process.env[SHARED_SERVER] = found;
 	const require = createRequire(import.meta.url);
 	// A file is loaded when its turn comes: what it says of the time at its top level is then true.
 	for (const file of divided(tests, sources).together[group]) {
-		await describe(file, () => void require(join(ROOT, file)));
+		await describe(file, { timeout: FILE_TIMEOUT_MS }, () => void require(join(ROOT, file)));
 		await renewConnections();
 	}
 	endLeftovers();

@@ -34,6 +34,7 @@ const ALLOWED: Record<string, [count: number, why: string]> = {
 	'db/gateways/assignments.test.ts': [1, 'what waits for a lock has not ended after a while; it cannot end earlier on a busy machine'],
 	'plugins/executors/javascript/pool.test.ts': [2, 'code of a tool that tells when it ran; a rest is never too long'],
 	'test/helpers/chromium.ts': [2, 'the age of a lock that somebody left'],
+	'test/helpers/memory-postgres.ts': [2, 'the age of a folder that somebody left'],
 	'test/helpers/examples.ts': [1, 'dates are shown as if they were of one day'],
 	'test/helpers/processes.ts': [1, 'last words of a process that has ended are waited for'],
 	'test/helpers/requests.ts': [1, 'when lines of the request log began, as data'],

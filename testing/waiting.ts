@@ -7,7 +7,7 @@ import type { SaveContext } from '../core/contract/kinds.ts';
 import { ORGANIZATION } from './samples.ts';
 
 /** The time after which a waiting test fails instead of hanging; it promises nothing about the product. */
-export const PATIENCE_MS = 60_000;
+export const PATIENCE_MS = 180_000;
 
 /** Resolves when the condition holds, however long it takes. @throws AssertionError that names `what` after PATIENCE_MS */
 export async function until(condition: () => unknown, what: string | (() => string), everyMs = 20): Promise<void> {

@@ -76,7 +76,7 @@ export function marks(): Marks {
 export const epochSeconds = (): number => Math.floor(Date.now() / 1000);
 
 /**
- * Tells whether a date that was just written is about now, or `laterMs` after it; wrong time zones and units are off by more than a minute.
+ * Tells whether a date that was just written is about now, or `laterMs` after it; wrong time zones and units are off by more than three minutes.
  */
 export const isAbout = (date: string, laterMs = 0): boolean => Math.abs(Date.parse(date) - Date.now() - laterMs) < PATIENCE_MS;
 

@@ -2,11 +2,11 @@
 // unpacked as `npm install` does. All are built once for each state of the sources; the files of a run share them.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { stateOf } from './state-of.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MODULES = join(ROOT, 'node_modules');
@@ -65,15 +65,6 @@ export function ownTests({ folder }: OutsidePackages, name: string): { status: n
 /** The folders of the packages; the tests of some take long, so the others have a file of their own. */
 export const packageNames = (): string[] => readdirSync(OUTSIDE).filter((name) => name.startsWith('acme-'));
 export const LONG = ['acme-webhooks', 'acme-a2a', 'acme-mcp-upstream'];
-
-function stateOf(patterns: readonly string[]): string {
-	const hash = createHash('sha256');
-	for (const entry of globSync(patterns, { cwd: ROOT, withFileTypes: true }).filter((one) => one.isFile())) {
-		const file = join(entry.parentPath, entry.name);
-		if (!file.endsWith('.test.ts')) hash.update(`${relative(ROOT, file)}\0`).update(readFileSync(file));
-	}
-	return hash.digest('hex').slice(0, 16);
-}
 
 /** Makes a folder unless it is there or another process makes one. */
 async function made(place: string, make: () => void): Promise<void> {

@@ -1,9 +1,10 @@
 // Plugins as users get them: packed with `npm pack`, installed with `npm install`, found by name.
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stateOf } from './state-of.ts';
 
 const MODULES = fileURLToPath(new URL('../../node_modules/', import.meta.url));
 /** The folder lies inside `node_modules`, so that a package's dependencies are found there and nothing is downloaded. */
@@ -19,13 +20,14 @@ export function installPackages(...fixtures: string[]): InstalledPackages {
 	mkdirSync(ROOM, { recursive: true });
 	const folder = mkdtempSync(join(ROOM, 'packages-'));
 	writeFileSync(join(folder, 'package.json'), '{"private":true}');
-	const packed = fixtures.map((fixture) => pack(fixture, folder));
-	const options = ['--offline', '--no-audit', '--no-fund', '--no-save', '--legacy-peer-deps', '--no-package-lock'];
-	npm(['install', ...options, ...packed.map(({ file }) => file)], folder);
+	const names = fixtures.map((fixture) => {
+		cpSync(join(installedOnce(fixture), 'node_modules'), join(folder, 'node_modules'), { recursive: true });
+		return manifest(sourceOf(fixture)).name;
+	});
 	const before = process.cwd();
 	process.chdir(folder);
 	return {
-		names: packed.map(({ name }) => name),
+		names,
 		[Symbol.dispose]() {
 			process.chdir(before);
 			rmSync(folder, { recursive: true, force: true });
@@ -33,12 +35,38 @@ export function installPackages(...fixtures: string[]): InstalledPackages {
 	};
 }
 
-function pack(fixture: string, folder: string): { name: string; file: string } {
+/**
+ * Packs and installs a package once for each state of its sources, since npm takes some four seconds of CPU time for both and many files use the
+ * same ones. @returns the folder in which it is installed
+ */
+function installedOnce(fixture: string): string {
+	const place = join(ROOM, 'fixtures', `${fixture}-${stateOf([`test/fixtures/${fixture}/**/*`, 'package-lock.json'])}`);
+	if (existsSync(place)) return place;
+	mkdirSync(join(ROOM, 'fixtures'), { recursive: true });
+	const half = mkdtempSync(`${place}-`);
+	try {
+		writeFileSync(join(half, 'package.json'), '{"private":true}');
+		const options = ['--offline', '--no-audit', '--no-fund', '--no-save', '--legacy-peer-deps', '--no-package-lock'];
+		npm(['install', ...options, pack(fixture, half)], half);
+		rmSync(join(half, 'staged'), { recursive: true });
+		renameSync(half, place);
+	} catch (error) {
+		// Another process may have been faster.
+		if (!existsSync(place)) throw error;
+	} finally {
+		rmSync(half, { recursive: true, force: true });
+	}
+	return place;
+}
+
+const sourceOf = (fixture: string): string => fileURLToPath(new URL(`../fixtures/${fixture}`, import.meta.url));
+const dependenciesOf = (folder: string): string[] => Object.keys(manifest(folder).dependencies ?? {});
+
+/** @returns the path of the tarball */
+function pack(fixture: string, folder: string): string {
 	const source = stage(fixture, folder);
-	const [packed] = JSON.parse(npm(['pack', '--json', '--pack-destination', folder, source], folder)) as [
-		{ name: string; filename: string },
-	];
-	return { name: packed.name, file: join(folder, packed.filename) };
+	const [{ filename }] = JSON.parse(npm(['pack', '--json', '--pack-destination', folder, source], folder)) as [{ filename: string }];
+	return join(folder, filename);
 }
 
 /**
@@ -47,15 +75,15 @@ function pack(fixture: string, folder: string): { name: string; file: string } {
  */
 function stage(fixture: string, folder: string): string {
 	const staged = join(folder, 'staged', fixture);
-	cpSync(new URL(`../fixtures/${fixture}`, import.meta.url), staged, { recursive: true });
-	const described = manifest(staged);
-	const own = Object.keys(described.dependencies ?? {});
+	cpSync(sourceOf(fixture), staged, { recursive: true });
+	const own = dependenciesOf(staged);
 	for (const name of closure(own)) cpSync(join(MODULES, name), join(staged, 'node_modules', name), { recursive: true });
-	writeFileSync(join(staged, 'package.json'), JSON.stringify({ ...described, bundleDependencies: own }));
+	writeFileSync(join(staged, 'package.json'), JSON.stringify({ ...manifest(staged), bundleDependencies: own }));
 	return staged;
 }
 
 interface Manifest {
+	name: string;
 	dependencies?: Record<string, string>;
 }
 
@@ -66,7 +94,7 @@ function closure(names: string[], seen = new Set<string>()): Set<string> {
 	for (const name of names) {
 		if (seen.has(name)) continue;
 		seen.add(name);
-		closure(Object.keys(manifest(join(MODULES, name)).dependencies ?? {}), seen);
+		closure(dependenciesOf(join(MODULES, name)), seen);
 	}
 	return seen;
 }

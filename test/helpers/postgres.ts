@@ -1,10 +1,8 @@
-// Databases for tests on a real PostgreSQL: the one named by TEST_DATABASE_URL, the one on 127.0.0.1, or an embedded one. Databases are
-// copies of a template that is migrated once for a run of many files, or else by each process.
+// Databases for tests on a real PostgreSQL: the one that a run of many files prepared; else the one named by TEST_DATABASE_URL, the one on
+// 127.0.0.1, or an embedded one. Databases are copies of a template that is migrated once for a run, or else by each process.
 
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../../core/config/config.ts';
 import { silent } from './silent.ts';
 
@@ -20,22 +18,26 @@ export interface TestDatabase extends AsyncDisposable {
 export interface Server {
 	endpoint: Endpoint;
 	template: string;
+	/** Whether it waits for no disk. Then a copy of files costs a third of the CPU time of one that its log describes. */
+	mayLose: boolean;
 }
 
 /** Names the variable in which a run of many files passes its server to each of them. */
 export const SHARED_SERVER = 'GATEHOUSE_TEST_SERVER';
+/** Names that of the server that the machine has, with which some files of the store are tested: it may be of another version. */
+export const FOUND_SERVER = 'GATEHOUSE_TEST_FOUND_SERVER';
 
 let server: Promise<Server> | null = null;
 
 /** Makes a database. @param options.empty without the schema */
 export async function testDatabase({ empty = false } = {}): Promise<TestDatabase> {
 	server ??= findPrepared();
-	const { endpoint, template } = await server;
+	const { endpoint, template, mayLose } = await server;
 	const name = randomName();
 	// No test needs its rows to survive a crash of the machine, and each commit would wait for the disk.
 	await administer(
 		endpoint,
-		`CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template}`}`,
+		`CREATE DATABASE ${name}${empty ? '' : ` TEMPLATE ${template}${mayLose ? ' STRATEGY FILE_COPY' : ''}`}`,
 		`ALTER DATABASE ${name} SET synchronous_commit = off`,
 	);
 	const drop = async (): Promise<void> => {
@@ -49,15 +51,14 @@ const randomName = (): string => `gatehouse_test_${randomBytes(6).toString('hex'
 async function findPrepared(): Promise<Server> {
 	const shared = process.env[SHARED_SERVER];
 	if (shared) return JSON.parse(shared);
-	const { stop, ...prepared } = await prepareServer();
+	const { stop, ...prepared } = await prepareServer(await findServer());
 	// The event comes when no work is left, so after the last test of the process.
 	process.once('beforeExit', stop);
 	return prepared;
 }
 
 /** Prepares a server with a migrated template. `stop` drops the template, and ends the server if it was started for this. */
-export async function prepareServer(): Promise<Server & { stop(): Promise<void> }> {
-	const { endpoint, stop } = await findServer();
+export async function prepareServer({ endpoint, mayLose = false, stop }: Started): Promise<Server & { stop(): Promise<void> }> {
 	// The import is dynamic, since files that receive a server do not need it.
 	const { migrateDatabase } = await import('../../db/index.ts');
 	const template = randomName();
@@ -72,25 +73,35 @@ export async function prepareServer(): Promise<Server & { stop(): Promise<void> 
 		await drop();
 		throw error;
 	}
-	return { endpoint, template, stop: drop };
+	return { endpoint, template, mayLose, stop: drop };
 }
 
-async function findServer(): Promise<{ endpoint: Endpoint; stop(): Promise<void> }> {
+/** A server that is there. */
+export interface Started {
+	endpoint: Endpoint;
+	mayLose?: boolean;
+	stop(): Promise<void>;
+}
+
+const findServer = async (): Promise<Started> => (await namedServer()) ?? (await machinesServer()) ?? (await ownServer());
+
+/** Returns the server of TEST_DATABASE_URL; null without the variable. */
+export function namedServer(): Started | null {
 	const url = process.env['TEST_DATABASE_URL'];
-	if (url) return { endpoint: fromUrl(new URL(url)), stop: () => Promise.resolve() };
+	return url ? { endpoint: fromUrl(new URL(url)), stop: () => Promise.resolve() } : null;
+}
+
+/** Returns the server on 127.0.0.1; null for none, and for one that lets nobody make databases. */
+export async function machinesServer(): Promise<Started | null> {
 	for (const username of ['root', 'postgres']) {
 		const endpoint = { host: '127.0.0.1', port: 5432, username, password: '', name: 'postgres', ssl: false };
 		if (await mayCreate(endpoint)) return { endpoint, stop: () => Promise.resolve() };
 	}
-	const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
-	const { startEmbedded } = await import('../../db/embedded/server.ts');
-	const embedded = await startEmbedded({ dataDir, durable: false });
-	const stop = async (): Promise<void> => {
-		await embedded.stop();
-		rmSync(dataDir, { recursive: true, force: true });
-	};
-	return { endpoint: embedded.database, stop };
+	return null;
 }
+
+/** Starts a server. The import is dynamic, since most files use one that is there. */
+export const ownServer = async (): Promise<Started> => (await import('./memory-postgres.ts')).startMemoryServer();
 
 const fromUrl = (url: URL): Endpoint => ({
 	host: url.hostname,

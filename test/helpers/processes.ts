@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { until as untilTrue } from './clock.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { send } from './service.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -24,7 +25,7 @@ export interface Started extends AsyncDisposable {
 	signalGroup(signal: NodeJS.Signals): void;
 }
 
-/** Starts the service with no environment but the given one. @param cwd the folder that its packages are found from */
+/** Starts the service with no environment but the given one and the cache of compiled code. @param cwd the folder that its packages are found from */
 export const start = (env: Record<string, string>, args: string[] = [], cwd: string = ROOT): Started =>
 	startProgram([process.execPath, MAIN, ...args], env, cwd);
 
@@ -33,7 +34,7 @@ export function startProgram([command = '', ...args]: string[], env: Record<stri
 	const path = `${process.env['PATH']}`;
 	const child = spawn(command, args, {
 		cwd,
-		env: { PATH: path, HOME: `${process.env['HOME']}`, ...env },
+		env: { PATH: path, HOME: `${process.env['HOME']}`, ...COMPILE_CACHE, ...env },
 		stdio: ['ignore', 'pipe', 'pipe'],
 		detached: true,
 	});

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../rooms.ts';
 import { until } from './clock.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { type Account, createHttpTool, must, publishGateway, registerAccount, sharedService } from './service.ts';
 
 /** Names the variable by which the sweep has the built proxy run by another Node.js: the program and its file, as JSON. */
@@ -42,7 +43,7 @@ export interface StdioProxy extends AsyncDisposable {
 export function startProxy(args: string[], env: Record<string, string>, program: string[] = PROGRAM): StdioProxy {
 	const home = mkdtempSync(join(tmpdir(), 'gatehouse-proxy-'));
 	const [command = '', ...before] = program;
-	const child = spawn(command, [...before, ...args], { env: { PATH: `${process.env['PATH']}`, HOME: home, ...env } });
+	const child = spawn(command, [...before, ...args], { env: { PATH: `${process.env['PATH']}`, HOME: home, ...COMPILE_CACHE, ...env } });
 	let [stdout, stderr] = ['', ''];
 	child.stdout.setEncoding('utf8').on('data', (chunk) => (stdout += chunk));
 	child.stderr.setEncoding('utf8').on('data', (chunk) => (stderr += chunk));

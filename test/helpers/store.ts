@@ -7,7 +7,7 @@ import { silent } from './silent.ts';
 import './leftovers.ts';
 
 /** Waits so long that no test fails because others keep the database busy. */
-export const PATIENT: StoreOptions['waits'] = { ordinaryMs: 60_000 };
+export const PATIENT: StoreOptions['waits'] = { ordinaryMs: 60_000, connectMs: 60_000 };
 
 export interface TestStore extends Store, AsyncDisposable {
 	/** The database, for a second replica on it. */

@@ -1,5 +1,0 @@
-// Files that are clients of the shared service.
-
-import { runTogether } from '../together.ts';
-
-await runTogether('guests-3');

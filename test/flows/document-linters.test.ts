@@ -50,9 +50,17 @@ test('Redocly and Spectral have nothing to say of the document but what has a re
 });
 
 test('both would have said it: a path twice, a response that nobody refers to', async () => {
-	const broken = JSON.parse(text);
-	broken.paths['/gateways/{other}'] = structuredClone(broken.paths['/gateways/{id}']);
-	broken.components.responses.Unused = { description: 'Nobody refers to it.' };
+	const { openapi, info, servers, paths, components } = JSON.parse(text);
+	const path = paths['/gateways/{id}'];
+	// A whole document takes both some ten seconds of CPU time.
+	const broken = {
+		openapi,
+		info,
+		servers,
+		paths: { '/gateways/{id}': path, '/gateways/{other}': path },
+		components: { ...components, schemas: {} },
+	};
+	broken.components.responses = { ...components.responses, Unused: { description: 'Nobody refers to it.' } };
 	const source = JSON.stringify(broken);
 	const rules = [...(await lintWithRedocly(source)), ...(await lintWithSpectral(source))].map(([rule]) => rule);
 	for (const rule of [

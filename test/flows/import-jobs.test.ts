@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { EventSource } from 'eventsource';
 import { elapsing, PATIENCE_MS, until as untilTrue } from '../helpers/clock.ts';
+import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import { type Judge, readDocument } from '../helpers/document.ts';
 import { addMember } from '../helpers/members.ts';
 import { freePort } from '../helpers/ports.ts';
@@ -369,6 +370,7 @@ async function startProcess(folder: string): Promise<{ child: ChildProcess; url:
 	const child = spawn(process.execPath, [MAIN], {
 		env: {
 			PATH: process.env['PATH'],
+			...COMPILE_CACHE,
 			...databaseVariables(database),
 			...SECRETS,
 			REDIS_HOST: redis.host,

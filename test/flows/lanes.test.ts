@@ -5,6 +5,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { until } from '../helpers/clock.ts';
+import { fileContext } from '../helpers/file-context.ts';
 import { type OwnRedis, startRedis } from '../helpers/redis.ts';
 import {
 	type Account,
@@ -29,14 +30,14 @@ let toolId: string;
 let gateway: { id: string; url: string; key: string };
 let inside = 0;
 let most = 0;
+const context = fileContext();
 
-before(async (t) => {
+before(async () => {
 	redis = await startRedis();
 	const first = await startTestService({ redis });
 	replicas = [first, await startTestService({ replicaOf: first, redis })];
 	account = await registerAccount(first.url);
-	// A hook's context has `after`, as a test's has.
-	const { origin } = await httpUpstream(t as Parameters<typeof httpUpstream>[0], async (_request, response) => {
+	const { origin } = await httpUpstream(context, async (_request, response) => {
 		most = Math.max(most, ++inside);
 		await until(() => most >= together, 'all are inside');
 		await sleep(takesMs);

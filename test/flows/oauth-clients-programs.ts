@@ -4,6 +4,7 @@
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { until } from '../helpers/clock.ts';
+import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import { approve } from '../helpers/oauth.ts';
 import type { Stage } from './oauth-clients.ts';
 
@@ -13,6 +14,7 @@ export const program = (name: string): string => fileURLToPath(new URL(`../../no
 export const environment = (more: Record<string, string>): Record<string, string> => ({
 	PATH: process.env['PATH'] ?? '',
 	BROWSER: 'true',
+	...COMPILE_CACHE,
 	...more,
 });
 

@@ -27,13 +27,27 @@ async function startSecond(sdk: Sdk, first: Memory): Promise<{ memory: Memory; s
 	return { memory, session };
 }
 
+/**
+ * Calls a tool, and again where SDK 1.32 has given up by itself: it takes a 401 for final once any other call of the same transport has signed in
+ * (`_hasCompletedAuthFlow` in its streamableHttp.js), also one that it was sent before that.
+ */
+async function callTool(sdk: Sdk, session: Session): Promise<string> {
+	try {
+		return await session.callTool();
+	} catch (thrown) {
+		if (sdk !== SDKS[0]) throw thrown;
+		assert.match(String(thrown), /Server returned 401 after successful authentication/);
+		return session.callTool();
+	}
+}
+
 for (const sdk of [...SDKS, PINNED]) {
 	test(`${sdk.name}: ten parallel calls with an ended access token are all answered, and so is the next`, async () => {
 		const memory = createMemory();
 		const session = await signIn(sdk, memory);
 		for (let round = 0; round < 2; round++) {
 			await endAccessTokens(stage, idOf(memory));
-			for (const answer of await Promise.all(Array.from({ length: 10 }, () => session.callTool()))) assert.match(answer, ANSWER);
+			for (const answer of await Promise.all(Array.from({ length: 10 }, () => callTool(sdk, session)))) assert.match(answer, ANSWER);
 			assert.match(await session.callTool(), ANSWER);
 		}
 		assert.equal(memory.asked.length, 1, 'its user was sent once, to sign in');

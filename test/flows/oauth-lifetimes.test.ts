@@ -11,6 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openBrowser } from '../helpers/browser.ts';
 import { until } from '../helpers/clock.ts';
+import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import { ask, bearer, CALL, guardedGateway } from '../helpers/gateway-auth.ts';
 import { addMember, join } from '../helpers/members.ts';
 import { authorizationUrl, type OAuthClient, obtainCode, pkce, redeem, refresh, registerClient, type TokenPair } from '../helpers/oauth.ts';
@@ -125,6 +126,7 @@ async function startSkewed(hours: number): Promise<{ url: string; stop(): Promis
 		{
 			env: {
 				PATH: process.env['PATH'],
+				...COMPILE_CACHE,
 				...databaseVariables(database),
 				...SECRETS,
 				...{ REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), HOST: '127.0.0.1', PORT: port, SVC_DATA_DIR: folder },

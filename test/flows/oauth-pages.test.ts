@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { limitTable } from '../../core/limits/table.ts';
 import { openBrowser } from '../helpers/browser.ts';
+import { until } from '../helpers/clock.ts';
 import { pkce, redeem } from '../helpers/oauth.ts';
 import { must, registerAccount } from '../helpers/service.ts';
 import { allowButton, askingUrl, listen, openScene, reachConsent, type Scene } from './oauth-pages.ts';
@@ -15,7 +16,8 @@ before(async () => {
 });
 after(() => scene.stop());
 
-const arrival = (page: Page) => page.getByRole('heading', { name: 'arrived' }).waitFor();
+const arrived = (page: Page) => page.getByRole('heading', { name: 'arrived' });
+const arrival = (page: Page) => arrived(page).waitFor();
 const codesAt = (heard: URL[]): string[] => heard.flatMap(({ searchParams }) => searchParams.get('code') ?? []);
 
 for (const javaScriptEnabled of [true, false]) {
@@ -209,11 +211,23 @@ for (const name of ['Allow', 'Deny']) {
 		visit.page.on('response', (response) => statuses.push(response.status()));
 		await visit.page.getByRole('button', { name }).dblclick();
 		await visit.page.waitForLoadState('networkidle');
-		// The second click may precede the first answer: then the page is shown once more.
-		if (visit.page.url().startsWith(scene.service.url)) await visit.page.getByRole('button', { name }).click();
-		await arrival(visit.page);
+		// The second click may precede the first answer: then the page is shown once more, unless it is just being left.
+		const again = visit.page.getByRole('button', { name });
+		let clicks = 2;
+		await until(
+			async () => {
+				if (await arrived(visit.page).isVisible()) return true;
+				const isClicked = await again.click({ timeout: 5_000 }).then(
+					() => true,
+					() => false,
+				);
+				clicks += Number(isClicked);
+				return false;
+			},
+			() => `the client: ${visit.page.url()} ${statuses}`,
+		);
 		const answers = scene.callback.heard.slice(former).map(({ search }) => search);
-		assert.ok(answers.length > 0 && answers.length <= 2, answers.join('\n'));
+		assert.ok(answers.length > 0 && answers.length <= clicks, answers.join('\n'));
 		assert.equal(new Set(codesAt(scene.callback.heard.slice(former))).size, name === 'Allow' ? answers.length : 0);
 		assert.deepEqual(
 			statuses.filter((status) => status >= 400),

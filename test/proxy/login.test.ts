@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { until } from '../helpers/clock.ts';
+import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import { freePort } from '../helpers/ports.ts';
 import { must, send } from '../helpers/service.ts';
 import { greet, openProxyWorld, PROGRAM, type ProxyWorld, startProxy } from '../helpers/stdio-proxy.ts';
@@ -26,7 +27,7 @@ const stored = () => JSON.parse(readFileSync(FILE, 'utf8'));
 
 /** Starts a command. @param input for its standard input */
 function command(args: string[], { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {}) {
-	const child = spawn(PROGRAM[0], [PROGRAM[1], ...args], { env: { PATH: `${process.env['PATH']}`, HOME: home, ...env } });
+	const child = spawn(PROGRAM[0], [PROGRAM[1], ...args], { env: { PATH: `${process.env['PATH']}`, HOME: home, ...COMPILE_CACHE, ...env } });
 	child.stdin.end(input);
 	let [stdout, stderr] = ['', ''];
 	child.stdout.setEncoding('utf8').on('data', (chunk) => (stdout += chunk));

@@ -12,6 +12,7 @@ import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { writeTar } from '../../adapters/skills/tar.ts';
 import { until } from '../helpers/clock.ts';
+import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import {
 	type Account,
 	createHttpTool,
@@ -55,7 +56,7 @@ async function run(folder: string, args: string[], env: Record<string, string> =
 	mkdirSync(cwd, { recursive: true });
 	const child = spawn(PROGRAM[0], [PROGRAM[1], ...args], {
 		cwd,
-		env: { PATH: `${process.env['PATH']}`, HOME: home, SVC_URL: service.url, ...env },
+		env: { PATH: `${process.env['PATH']}`, HOME: home, SVC_URL: service.url, ...COMPILE_CACHE, ...env },
 	});
 	child.stdin.end();
 	let [stdout, stderr] = ['', ''];

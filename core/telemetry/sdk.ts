@@ -76,11 +76,11 @@ type Answering = ServerResponse & { [BEGUN]?: Begun | null };
 
 /** Begins the span of a request, which ends with its answer or its connection. */
 function requestSpan(request: IncomingMessage, response: Answering, around: SdkParts): Span {
-	around.active++;
-	const startedMs = performance.now();
 	const parent = contextOf(request.headers as { traceparent?: unknown; tracestate?: unknown });
 	const span = around.traces.begin(() => requestDraft(request), parent);
-	response[BEGUN] = { span, startedMs, around };
+	if (!span.isRecorded && !around.meters.isOn) return span;
+	around.active++;
+	response[BEGUN] = { span, startedMs: performance.now(), around };
 	response.on('close', endRequest);
 	return span;
 }
@@ -92,7 +92,6 @@ function endRequest(this: Answering): void {
 	// Deleted, it would make a slow object of the response.
 	this[BEGUN] = null;
 	around.active--;
-	if (!span.isRecorded && !around.meters.isOn) return;
 	const { routed: route } = span;
 	const { name, attributes, error } = requestEnd({ request, response: this, route });
 	span.endAs(name, attributes, error);

@@ -17,6 +17,8 @@ export interface SpanDraft {
 	name: string;
 	kind?: 'internal' | 'server' | 'client';
 	attributes?: Attributes;
+	/** The tool whose run it tells, too. */
+	tool?: string;
 }
 
 export interface Span {
@@ -26,6 +28,8 @@ export interface Span {
 	readonly ids: { traceId: string; spanId: string } | null;
 	/** The context for messages to others; null when traces are off. */
 	readonly context: TraceContext | null;
+	/** The tool whose run it tells, until that has begun: one that the tool calls itself is another. */
+	tool: string | null;
 	child(draft: SpanDraft, parent: TraceContext | null): Span;
 	set(attributes: Attributes): void;
 	/** Names the route of the request, which the span of the request and its metric tell. */

@@ -61,7 +61,7 @@ export function startTraces({ resource, version, otlp, measuring }: TraceParts):
 	const traced = (draft: SpanDraft, parent: Context, open?: Set<TracedSpan>): TracedSpan =>
 		new TracedSpan(started(tracer, draft, parent), { tracer, measuring, ...(open && { open }) });
 	const linked: OpenLinked = (draft, parent, link) =>
-		new TracedSpan(started(tracer, draft, contextFrom(parent), link), { tracer, measuring });
+		new TracedSpan(started(tracer, draft, contextFrom(parent), link), { tracer, measuring }, draft.tool);
 	return {
 		begin(draft, parent) {
 			if (parent === null) {
@@ -112,13 +112,15 @@ class TracedSpan implements RootSpan {
 	readonly #parts: SpanParts;
 	/** Written when it is first asked for. */
 	#context: TraceContext | null = null;
+	tool: string | null;
 	routed: string | null = null;
 
-	constructor(span: OtelSpan, parts: SpanParts) {
+	constructor(span: OtelSpan, parts: SpanParts, tool: string | null = null) {
 		parts.open?.add(this);
 		this.isRecorded = span.isRecording();
 		this.#span = span;
 		this.#parts = parts;
+		this.tool = tool;
 	}
 
 	get ids(): { traceId: string; spanId: string } | null {
@@ -144,7 +146,7 @@ class TracedSpan implements RootSpan {
 	child(draft: SpanDraft, parent: TraceContext | null): TracedSpan {
 		const { tracer } = this.#parts;
 		const around = parent ? contextFrom(parent) : trace.setSpan(ROOT_CONTEXT, this.#span);
-		return new TracedSpan(started(tracer, draft, around, parent ? this.#span.spanContext() : null), this.#parts);
+		return new TracedSpan(started(tracer, draft, around, parent ? this.#span.spanContext() : null), this.#parts, draft.tool);
 	}
 
 	set(attributes: Attributes): void {

@@ -25,6 +25,7 @@ export class NoSpan implements RootSpan {
 	readonly isRecorded = false;
 	readonly isMeasured: boolean;
 	readonly measure: Measure;
+	readonly tool = null;
 	routed: string | null = null;
 
 	constructor({ isMeasured, measure }: Measuring) {

@@ -3,25 +3,46 @@
 import { ATTRIBUTES as A, OPERATIONS, SPANS } from './names.ts';
 import { type Attributes, activeSpan, contextOf, errorTypeOf, type Span, type SpanDraft, spanned, type TraceContext } from './spans.ts';
 
-/** Runs a tool in its span. @param outcomeOf the code of a result that tells a failure; null for others */
-export const tracedTool = <T>(
+/**
+ * Runs a tool in its span: that of the message which calls it, with the attributes of both, since a second one would tell the same (semantic
+ * conventions of MCP: "compatible with GenAI execute_tool spans"); else one of its own.
+ * @param outcomeOf the code of a result that tells a failure; null for others
+ */
+export function tracedTool<T>(
 	{ tool, kind, organization }: { tool: string; kind: string; organization: string },
 	work: () => Promise<T>,
 	outcomeOf: (result: T) => string | null,
-): Promise<T> =>
-	spanned(
-		() => ({
-			name: SPANS.tool(tool),
-			attributes: { [A.operation]: OPERATIONS.tool, [A.tool]: tool, [A.toolType]: kind, [A.organizationId]: organization },
-		}),
-		(span) => (span ? toldOutcome(span, work, outcomeOf) : work()),
-	);
+): Promise<T> {
+	const around = activeSpan();
+	if (!around?.isRecorded) return work();
+	const attributes = { [A.toolType]: kind, [A.organizationId]: organization };
+	if (around.tool !== tool) {
+		const draft = { name: SPANS.tool(tool), attributes: { [A.operation]: OPERATIONS.tool, [A.tool]: tool, ...attributes } };
+		return spanned(
+			() => draft,
+			(span) => toldOutcome(work, outcomeOf, (outcome) => span?.fail(outcome)),
+		);
+	}
+	around.tool = null;
+	around.set(attributes);
+	// The span's error is that of the message.
+	return toldOutcome(work, outcomeOf, (outcome) => around.set({ [A.outcome]: outcome }));
+}
 
-async function toldOutcome<T>(span: Span, work: () => Promise<T>, outcomeOf: (result: T) => string | null): Promise<T> {
-	const result = await work();
-	const outcome = outcomeOf(result);
-	if (outcome) span.fail(outcome);
-	return result;
+async function toldOutcome<T>(
+	work: () => Promise<T>,
+	outcomeOf: (result: T) => string | null,
+	tell: (outcome: string) => void,
+): Promise<T> {
+	try {
+		const result = await work();
+		const outcome = outcomeOf(result);
+		if (outcome) tell(outcome);
+		return result;
+	} catch (thrown) {
+		tell(errorTypeOf(thrown));
+		throw thrown;
+	}
 }
 
 export const chatDraft = ({ provider, model }: { provider: string; model: string }): SpanDraft => ({
@@ -142,6 +163,7 @@ function messageDraft(message: TracedMessage): SpanDraft {
 	return {
 		name: SPANS.message(method, tool ?? prompt ?? null),
 		kind: 'server',
+		...(tool !== undefined && { tool }),
 		attributes: {
 			...labelsOf(message),
 			...(tool !== undefined && { [A.operation]: OPERATIONS.tool, [A.tool]: tool }),

@@ -154,10 +154,7 @@ const named = (spans: readonly CollectedSpan[], name: string): CollectedSpan =>
 
 test('a call over MCP is a trace from the client’s context to the upstream, which gets its context', () => {
 	const spans = ofTrace(TRACES.http);
-	assert.deepEqual(tree(spans), [
-		...['POST /{org}/{gateway}/', '  tools/call greet', '    execute_tool greet', '      GET'],
-		'POST /{org}/{gateway}/',
-	]);
+	assert.deepEqual(tree(spans), [...['POST /{org}/{gateway}/', '  tools/call greet', '    GET'], 'POST /{org}/{gateway}/']);
 	const root = named(spans, 'POST /{org}/{gateway}/');
 	assert.deepEqual([root.kind, root.parentSpanId], [2, PARENT]);
 	assert.equal(root.attributes[A.httpStatus], 200);
@@ -165,8 +162,9 @@ test('a call over MCP is a trace from the client’s context to the upstream, wh
 	assert.equal(root.attributes[A.gateway], gatewayName);
 	const message = named(spans, 'tools/call greet');
 	assert.deepEqual([message.kind, message.attributes[A.mcpMethod], message.attributes[A.tool]], [2, 'tools/call', 'greet']);
-	const tool = named(spans, 'execute_tool greet');
-	assert.deepEqual([tool.attributes[A.operation], tool.attributes[A.toolType]], ['execute_tool', 'http']);
+	// It is the span of the tool, too.
+	assert.deepEqual([message.attributes[A.operation], message.attributes[A.toolType]], ['execute_tool', 'http']);
+	assert.equal(message.attributes[A.organizationId], account.organization.id);
 	const client = named(spans, 'GET');
 	assert.deepEqual([client.kind, client.attributes[A.serverAddress], client.attributes[A.httpStatus]], [3, '127.0.0.1', 200]);
 	const sent = received.find(({ path }) => path.startsWith('/greet'))?.headers ?? {};
@@ -178,18 +176,19 @@ test('a call over gRPC has a span, and the server gets its context as metadata',
 	const spans = ofTrace(TRACES.grpc);
 	const exchange = named(spans, 'exchange');
 	assert.deepEqual([exchange.kind, exchange.attributes[A.serverAddress], exchange.attributes[A.serverPort]], [3, '127.0.0.1', grpc.port]);
-	assert.equal(spans.find(({ spanId }) => spanId === exchange.parentSpanId)?.name, 'execute_tool Shop_GetItem');
+	assert.equal(spans.find(({ spanId }) => spanId === exchange.parentSpanId)?.name, 'tools/call Shop_GetItem');
 	assert.deepEqual(grpc.metadata[0]?.get('traceparent'), [`00-${TRACES.grpc}-${exchange.spanId}-01`]);
 });
 
 test('the context in _meta is the parent of a message, the request is linked, and a failure is told by its code', () => {
 	const spans = ofTrace(TRACES.meta);
-	assert.deepEqual(tree(spans), ['tools/call broken', '  execute_tool broken', '    POST']);
+	assert.deepEqual(tree(spans), ['tools/call broken', '  POST']);
 	const message = named(spans, 'tools/call broken');
 	assert.equal(message.parentSpanId, PARENT);
 	const linked = ofTrace(TRACES.http).find(({ spanId }) => spanId === message.links[0]?.spanId);
 	assert.equal(linked?.name, 'POST /{org}/{gateway}/');
 	assert.deepEqual([message.attributes[A.errorType], message.status.code, message.status.message], ['tool_error', 2, undefined]);
+	assert.equal(message.attributes[A.outcome], 'tool_error');
 	assert.equal(named(spans, 'POST').attributes[A.errorType], '503');
 	const sent = received.find(({ path }) => path === '/broken')?.headers ?? {};
 	assert.equal(sent['tracestate'], 'vendor=1');

@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { type Collector, startCollector } from '../../test/helpers/otlp.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
+import { GatewayError } from '../contract/errors.ts';
 import { activeSpan, apart, contextOf, spanned, spannedStream, traceContext, traceIdOf, withTrace } from './spans.ts';
 import { createTelemetry, OFF, type Telemetry } from './telemetry.ts';
 import { type TelemetryConfig, telemetryOf } from './variables.ts';
+import { tracedMessage, tracedTool } from './work-spans.ts';
 
 const silent = () => undefined;
 const log = { debug: silent, info: silent, warn: silent, error: silent, tee: silent };
@@ -69,6 +71,50 @@ test('a trace that is not sampled is passed on as such, and leaves no spans; a m
 		collector.spans.map(({ name, traceId }) => `${name} ${traceId.slice(0, 3)}`),
 		['message 5cf'],
 	);
+});
+
+test('a message is the span of the tool that it calls, and tells its outcome; what the tool calls has spans of its own', async (t) => {
+	const { telemetry, collector } = await tracing(t);
+	const none = (): null => null;
+	const run = (tool: string, work: () => Promise<unknown>, outcomeOf: () => string | null = none) =>
+		tracedTool({ tool, kind: 'http', organization: 'o' }, work, outcomeOf);
+	const call = (tool: string, work: () => Promise<unknown>) =>
+		tracedMessage({ method: 'tools/call', target: { tool }, version: null, id: 1, meta: {} }, work, { thrown: none, result: none });
+	const refused = async (): Promise<never> => {
+		throw new GatewayError('validation_failed', 'Wrong.');
+	};
+	await telemetry.run({ id: '1', trace: sampled }, named('root'), async () => {
+		await call('outer', () =>
+			run(
+				'outer',
+				() =>
+					run('outer', async () =>
+						run(
+							'inner',
+							async () => 1,
+							() => 'timed_out',
+						),
+					),
+				() => 'tool_error',
+			),
+		);
+		await call('search', () => run('found', async () => 1));
+		await assert.rejects(
+			call('wrong', () => run('wrong', refused)),
+			{ code: 'validation_failed' },
+		);
+	});
+	await telemetry.close();
+	const told = collector.spans.map(({ name, attributes }) => [name, attributes['gatehouse.outcome'], attributes['error.type']]);
+	assert.deepEqual(told, [
+		['execute_tool inner', undefined, 'timed_out'],
+		['execute_tool outer', undefined, undefined],
+		['tools/call outer', 'tool_error', undefined],
+		['execute_tool found', undefined, undefined],
+		['tools/call search', undefined, undefined],
+		['tools/call wrong', 'validation_failed', 'validation_failed'],
+		['root', undefined, undefined],
+	]);
 });
 
 test('the span of a stream is around each piece, and ends with its reader', async (t) => {

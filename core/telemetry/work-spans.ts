@@ -26,7 +26,11 @@ export function tracedTool<T>(
 	around.tool = null;
 	around.set(attributes);
 	// The span's error is that of the message.
-	return toldOutcome(work, outcomeOf, (outcome) => around.set({ [A.outcome]: outcome }));
+	const tell = (outcome: string): void => around.set({ [A.outcome]: outcome });
+	return toldOutcome(work, outcomeOf, tell).catch((thrown: unknown) => {
+		tell(errorTypeOf(thrown));
+		throw thrown;
+	});
 }
 
 async function toldOutcome<T>(
@@ -34,15 +38,10 @@ async function toldOutcome<T>(
 	outcomeOf: (result: T) => string | null,
 	tell: (outcome: string) => void,
 ): Promise<T> {
-	try {
-		const result = await work();
-		const outcome = outcomeOf(result);
-		if (outcome) tell(outcome);
-		return result;
-	} catch (thrown) {
-		tell(errorTypeOf(thrown));
-		throw thrown;
-	}
+	const result = await work();
+	const outcome = outcomeOf(result);
+	if (outcome) tell(outcome);
+	return result;
 }
 
 export const chatDraft = ({ provider, model }: { provider: string; model: string }): SpanDraft => ({

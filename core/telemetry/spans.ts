@@ -34,7 +34,7 @@ export interface Span {
 	set(attributes: Attributes): void;
 	/** Names the route of the request, which the span of the request and its metric tell. */
 	route(path: string): void;
-	/** Marks it as failed. @param type a code or a word, never a message */
+	/** Marks it as failed, once: whoever is nearest to the fault knows its name. @param type a code or a word, never a message */
 	fail(type: string): void;
 	/** Whether `measure` is heard. */
 	readonly isMeasured: boolean;

@@ -79,7 +79,10 @@ test('a message is the span of the tool that it calls, and tells its outcome; wh
 	const run = (tool: string, work: () => Promise<unknown>, outcomeOf: () => string | null = none) =>
 		tracedTool({ tool, kind: 'http', organization: 'o' }, work, outcomeOf);
 	const call = (tool: string, work: () => Promise<unknown>) =>
-		tracedMessage({ method: 'tools/call', target: { tool }, version: null, id: 1, meta: {} }, work, { thrown: none, result: none });
+		tracedMessage({ method: 'tools/call', target: { tool }, version: null, id: 1, meta: {} }, work, {
+			thrown: () => '-32602',
+			result: none,
+		});
 	const refused = async (): Promise<never> => {
 		throw new GatewayError('validation_failed', 'Wrong.');
 	};
@@ -112,7 +115,7 @@ test('a message is the span of the tool that it calls, and tells its outcome; wh
 		['tools/call outer', 'tool_error', undefined],
 		['execute_tool found', undefined, undefined],
 		['tools/call search', undefined, undefined],
-		['tools/call wrong', 'validation_failed', 'validation_failed'],
+		['tools/call wrong', 'validation_failed', '-32602'],
 		['root', undefined, undefined],
 	]);
 });

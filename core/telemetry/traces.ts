@@ -114,6 +114,7 @@ class TracedSpan implements RootSpan {
 	#context: TraceContext | null = null;
 	tool: string | null;
 	routed: string | null = null;
+	#hasFailed = false;
 
 	constructor(span: OtelSpan, parts: SpanParts, tool: string | null = null) {
 		parts.open?.add(this);
@@ -159,7 +160,8 @@ class TracedSpan implements RootSpan {
 	}
 
 	fail(type: string): void {
-		if (!this.#span.isRecording()) return;
+		if (this.#hasFailed || !this.#span.isRecording()) return;
+		this.#hasFailed = true;
 		this.#span.setAttribute(A.errorType, type);
 		this.#span.setStatus({ code: SpanStatusCode.ERROR });
 	}

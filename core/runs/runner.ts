@@ -112,9 +112,9 @@ export class Runner {
 	}
 
 	/** Reserves a place for a run that is about to begin here; null: none is free. @returns how to leave it, once the run has begun or failed to */
-	reserve(kind: string): (() => void) | null {
+	async reserve(kind: string): Promise<(() => void) | null> {
 		const definition = this.#kinds.get(kind);
-		const place = definition && !this.#closing.signal.aborted ? this.#places.reserve(definition, 1) : null;
+		const place = definition && !this.#closing.signal.aborted ? await this.#places.one(definition) : null;
 		if (!place) return null;
 		return () => {
 			place.leave();
@@ -214,15 +214,13 @@ export class Runner {
 	async #take(kind: string): Promise<void> {
 		const definition = this.#kinds.get(kind);
 		for (let isMore = true; definition && isMore && !this.#closing.signal.aborted; ) {
-			const free = this.#places.reserve(definition, definition.places);
-			if (!free) return void this.#crowded.add(kind);
-			try {
-				const found = await this.#parts.queue.claim(definition, free.count);
+			const filling = this.#places.fill(definition, async (count) => {
+				const found = await this.#parts.queue.claim(definition, count);
 				for (const run of found.runs) this.begin(run);
-				isMore = found.isMore;
-			} finally {
-				free.leave();
-			}
+				return found.isMore;
+			});
+			if (!filling) return void this.#crowded.add(kind);
+			isMore = await filling;
 		}
 	}
 

@@ -97,7 +97,7 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 	const unsubscribe = changes.subscribe((topics) => runner.hear(topics));
 	const follow = (place: RunPlace & { only?: 'ended' }, signal: AbortSignal) => followRun({ queue, changes }, place, signal);
 	const startWith: Runs['startWith'] = async (asked, add) => {
-		const leave = asked.here ? runner.reserve(asked.kind) : null;
+		const leave = asked.here ? await runner.reserve(asked.kind) : null;
 		try {
 			const added = await add({ ...USUAL, ...asked, here: leave !== null }, runner.kind(asked.kind));
 			if (added?.claimed) runner.begin(added.claimed);

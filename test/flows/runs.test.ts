@@ -169,6 +169,23 @@ test('a run may begin at once in this process, ahead of the queue', async () => 
 	assert.equal((await ended(run)).status, 'succeeded');
 });
 
+test('a run begins at once also while its process asks for those that are due', async () => {
+	const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+	const claim: typeof store.runQueue.claim = async (...kind) => {
+		const found = await store.runQueue.claim(...kind);
+		asked.resolve();
+		await answer.promise;
+		return found;
+	};
+	await using busy = await runReplica({ ...store, runQueue: { ...store.runQueue, claim } }, { slow_claim: [async () => null] });
+	const due = await desk.runs.start({ organizationId, kind: 'slow_claim', input: null });
+	await asked.promise;
+	const starting = busy.runs.start({ organizationId, kind: 'slow_claim', input: null, here: true });
+	answer.resolve();
+	assert.equal((await starting).status, 'running');
+	for (const run of [due, await starting]) assert.equal((await ended(run)).status, 'succeeded');
+});
+
 test('two that are started under one text are one run', async () => {
 	const [first, second] = await Promise.all([start('three', { dedupe: 'x' }), start('three', { dedupe: 'x' })]);
 	assert.equal(first?.id, second?.id);

@@ -2,15 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { AuditFilter } from '../core/store/store.ts';
 import { actor, furnish, sorted, told } from '../test/helpers/audit.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addGateway, addMember, addTenant, addTool, batchOf, draft, newTool, operation, schema } from '../test/helpers/samples.ts';
 import { silent } from '../test/helpers/silent.ts';
-import { testStore } from '../test/helpers/store.ts';
+import { type TestStore, testStore } from '../test/helpers/store.ts';
 import { connect } from './connection.ts';
 import { openStore } from './index.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const PAGE = { limit: 100 };
 const KEY = { name: 'ci', prefix: 'ak_live_ab', permissions: null };
@@ -23,7 +29,6 @@ const AUTH = {
 };
 
 test('a registration is logged in the new organization, under the new user', async () => {
-	await using store = await testStore();
 	const who = actor();
 	const user = { id: who.userId, email: 'ada@example.com', passwordHash: 'hash', firstName: 'Ada', lastName: 'Lovelace' };
 	const { organization } = await store.as(who).accounts.register(user, { name: 'Acme', slugs: ['acme'] });
@@ -42,7 +47,6 @@ test('a registration is logged in the new organization, under the new user', asy
 });
 
 test('a key for the whole account is logged in every organization of its owner, and in no other', async () => {
-	await using store = await testStore();
 	const [first, second, other] = [await addTenant(store), await addTenant(store), await addTenant(store)];
 	const userId = await addMember(store, first, 'member');
 	const sent = { role: 'viewer' as const, invitedBy: second.userId, expiresAt: new Date(Date.now() + 60_000), hash: randomBytes(32) };
@@ -60,7 +64,6 @@ test('a key for the whole account is logged in every organization of its owner, 
 });
 
 test('no secret is in the log, whatever was made, changed and removed', async () => {
-	await using store = await testStore();
 	const { owner, userId, organizationId, api } = await furnish(store);
 	const canary = 'c4n4ry';
 	const hash = (): Buffer => Buffer.from(canary + randomUUID());
@@ -92,7 +95,6 @@ test('no secret is in the log, whatever was made, changed and removed', async ()
 });
 
 test('a failed change leaves no entry, and neither does one without effect', async () => {
-	await using store = await testStore();
 	const { owner, organizationId, gateway, tool, api } = await furnish(store);
 	const other = await addTenant(store);
 	const same = { name: 'Main', configuration: {}, status: 'active' };
@@ -110,6 +112,7 @@ test('a failed change leaves no entry, and neither does one without effect', asy
 });
 
 test('an entry and its change share one transaction: both exist or neither does', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	const { organizationId, who } = await furnish(store);
 	const database = connect(store.database, 1);
@@ -158,7 +161,6 @@ test('the next user of a connection does not inherit the actor', async () => {
 });
 
 test('concurrent changes are each logged under their own actor', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const actors = Array.from({ length: 40 }, (_, n) => (n % 4 ? actor({ email: `${n}@example.com`, accessKeyId: randomUUID() }) : null));
 	await Promise.all(
@@ -174,7 +176,6 @@ test('concurrent changes are each logged under their own actor', async () => {
 });
 
 test('bulk changes are logged row by row: tools made of an API, and everything that goes with it', async () => {
-	await using store = await testStore();
 	const { owner, who, organizationId, api, gateway } = await furnish(store);
 	const writer = (await owner.apis.beginImport(organizationId, api)) ?? assert.fail();
 	await writer.operations(batchOf(...Array.from({ length: 250 }, (_, n) => operation(`o${n}`))));
@@ -207,7 +208,6 @@ test('bulk changes are logged row by row: tools made of an API, and everything t
 });
 
 test('removing an organization removes its log, but removing a user keeps their entries', async () => {
-	await using store = await testStore();
 	const [mine, other] = [await furnish(store), await furnish(store)];
 	await store.accessKeys.create(mine.userId, { ...KEY, reach: { type: 'account' }, hash: randomBytes(32) });
 	await other.owner.gateways.update(other.organizationId, other.gateway, { name: 'x' });
@@ -223,7 +223,6 @@ test('removing an organization removes its log, but removing a user keeps their 
 const HARD = ['a\0b', '\0\0', 'a\ud800b', '\udc00', '\\u0000', '\\\\\0', '😀', '"\0"', '\\'];
 
 test('configurations hold everything that JSON can, and the log names their keys', async () => {
-	await using store = await testStore();
 	const { owner, organizationId, gateway } = await furnish(store);
 	const before = Object.fromEntries(HARD.map((text, n) => [`k${n}`, text]));
 	await owner.gateways.update(organizationId, gateway, { configuration: before });
@@ -239,7 +238,6 @@ test('configurations hold everything that JSON can, and the log names their keys
 });
 
 test('the client’s own description is shortened, and made storable', async () => {
-	await using store = await testStore();
 	const { organizationId, api } = await furnish(store);
 	const who = actor({ userAgent: `a\0\ud800${'x'.repeat(1_000)}`, requestId: '\0r' });
 	await store.as(who).apis.update(organizationId, api, { name: 'x' });
@@ -248,7 +246,6 @@ test('the client’s own description is shortened, and made storable', async () 
 });
 
 test('the log is listed from the newest entry on, with its own cursors only', async () => {
-	await using store = await testStore();
 	const { owner, organizationId, api } = await furnish(store);
 	for (let n = 0; n < 9; n++) await owner.apis.update(organizationId, api, { name: `${n}` });
 	const first = await store.audit.list(organizationId, { limit: 5 }, { action: 'update' });
@@ -262,7 +259,6 @@ test('the log is listed from the newest entry on, with its own cursors only', as
 });
 
 test('filters narrow the list, and an invalid id matches nothing', async () => {
-	await using store = await testStore();
 	const { owner, organizationId, gateway, api, userId } = await furnish(store);
 	await owner.gateways.update(organizationId, gateway, { name: 'x' });
 	await owner.apis.update(organizationId, api, { name: 'x' });
@@ -291,7 +287,6 @@ test('filters narrow the list, and an invalid id matches nothing', async () => {
 });
 
 test('another organization’s log is empty', async () => {
-	await using store = await testStore();
 	const { owner, organizationId, gateway, tool } = await furnish(store);
 	await owner.gateways.assign(organizationId, gateway, [tool]);
 	const other = await addTenant(store);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Store, Topic } from '../core/store/store.ts';
@@ -10,8 +10,14 @@ import { turns, until } from '../test/helpers/clock.ts';
 import { administer, type Endpoint } from '../test/helpers/postgres.ts';
 import { addApi, addGateway, addTenant, addTool, batchOf, draft, operation, schema } from '../test/helpers/samples.ts';
 import { silent } from '../test/helpers/silent.ts';
-import { testStore } from '../test/helpers/store.ts';
+import { type TestStore, testStore } from '../test/helpers/store.ts';
 import { openStore } from './index.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 async function openReplica(database: Endpoint): Promise<Store & AsyncDisposable & { heard: Topic[] }> {
 	const store = await openStore({ database, dataDir: '', migrate: false, log: silent });
@@ -23,14 +29,12 @@ async function openReplica(database: Endpoint): Promise<Store & AsyncDisposable 
 const hear = (heard: Topic[], topic: Topic): Promise<void> => until(() => heard.includes(topic), `${topic} is heard of`, 5);
 
 test('a change reaches another replica', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store.database);
 	const { organizationId } = await addTenant(store);
 	await hear(replica.heard, `org:${organizationId}`);
 });
 
 test('a change reaches another replica though nothing is notified', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store.database);
 	const topic: Topic = `org:${randomUUID()}`;
 	await administer(store.database, `INSERT INTO changes (topic) VALUES ('${topic}')`);
@@ -38,7 +42,6 @@ test('a change reaches another replica though nothing is notified', async () => 
 });
 
 test('a change made while the listening connections were cut is heard of', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store.database);
 	const { organizationId } = await addTenant(store);
 	const cut = await administer(
@@ -53,7 +56,6 @@ test('a change made while the listening connections were cut is heard of', async
 });
 
 test('a transaction that commits long after later ones is not missed, and arrives once', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store.database);
 	const { host, port, username, password, name } = store.database;
 	const slow = new pg.Client({ host, port, user: username, password, database: name });
@@ -72,7 +74,6 @@ test('a transaction that commits long after later ones is not missed, and arrive
 });
 
 test('a change that was rolled back is not announced', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const api = await addApi(store, organizationId);
 	const first = await store.apis.beginImport(organizationId, api.id);
@@ -92,7 +93,6 @@ test('a change that was rolled back is not announced', async () => {
 });
 
 test('after fresh, every change committed before has been delivered', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store.database);
 	for (let round = 0; round < 10; round++) {
 		const { organizationId, userId } = await addTenant(store);
@@ -103,7 +103,6 @@ test('after fresh, every change committed before has been delivered', async () =
 });
 
 test('fresh answers at once while the last look is young enough, and the store looks by itself', async (t) => {
-	await using store = await testStore();
 	let nowMs = performance.now();
 	t.mock.method(performance, 'now', () => nowMs);
 	await store.changes.fresh(0);
@@ -170,7 +169,6 @@ for (const [title, act] of Object.entries(ANNOUNCED))
 	});
 
 test('the use of a key is not announced as a change', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const gateway = await addGateway(store, organizationId);
 	const key = { name: 'k', prefix: 'p', scopes: [], expiresAt: null, hash: Buffer.alloc(32, 1) };

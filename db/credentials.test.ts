@@ -2,11 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { CredentialRow } from '../core/store/store.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addApi, addTenant, unstorable } from '../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 async function furnish(store: TestStore) {
 	const { organizationId } = await addTenant(store);
@@ -19,7 +25,6 @@ async function furnish(store: TestStore) {
 }
 
 test('a scheme has one credential, whatever its type, and a type one without a scheme', async () => {
-	await using store = await testStore();
 	const { organizationId, apiId, put, list } = await furnish(store);
 	await put('api_key', null, '1');
 	await put('api_key', 'a', '2');
@@ -43,14 +48,12 @@ test('a scheme has one credential, whatever its type, and a type one without a s
 });
 
 test('of two types stored for one scheme at the same time one stays', async () => {
-	await using store = await testStore();
 	const { put, list } = await furnish(store);
 	await Promise.all(Array.from({ length: 12 }, (_, at) => put(at % 2 ? 'oauth2' : 'bearer_token', 'one')));
 	assert.equal((await list()).length, 1);
 });
 
 test('a value that no column accepts is refused naming its field, and a missing API has no credentials', async () => {
-	await using store = await testStore();
 	const { organizationId, put, list } = await furnish(store);
 	await assert.rejects(put('api_key', 'a\0'), unstorable('scheme'));
 	const lost = { apiId: randomUUID(), type: 'api_key', scheme: 'a', origin: 'https://pets.example', secret: 's' };
@@ -60,7 +63,6 @@ test('a value that no column accepts is refused naming its field, and a missing 
 });
 
 test('each credential of a type has a token of its own, which is removed with it alone', async () => {
-	await using store = await testStore();
 	const { organizationId, apiId, put } = await furnish(store);
 	const rows = await Promise.all([null, 'a', 'b'].map((scheme) => put('oauth2', scheme)));
 	const asked = { useless: null, leaseMs: 10_000 };

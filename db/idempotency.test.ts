@@ -2,11 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { IdempotentRequest, Store } from '../core/store/store.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addTenant } from '../test/helpers/samples.ts';
 import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 const ANSWER = { status: 201, body: '{"success":true,"data":{"name":"ä\\u0000😀"}}', headers: { etag: '"1"', 'x-a': 'b' } };
@@ -25,7 +31,6 @@ const age = ({ database }: TestStore, interval: string) =>
 	administer(database, `UPDATE idempotency_keys SET started_at = started_at - interval '${interval}'`);
 
 test('the first request runs, others wait for it, and then get its unchanged answer', async () => {
-	await using store = await testStore();
 	const request = await furnish(store);
 	assert.deepEqual(await store.idempotency.begin(request), { state: 'run' });
 	assert.deepEqual(await store.idempotency.begin(request), { state: 'running' });
@@ -38,7 +43,6 @@ test('the first request runs, others wait for it, and then get its unchanged ans
 });
 
 test('one of fifty concurrent requests on two replicas runs', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	for (const organization of [true, false]) {
 		const request = { ...(await furnish(store)), ...(!organization && { organizationId: null }) };
@@ -54,7 +58,6 @@ test('one of fifty concurrent requests on two replicas runs', async () => {
 });
 
 test('a key that was used for another operation, or with another body, is distinguished from a repetition', async () => {
-	await using store = await testStore();
 	const request = await furnish(store);
 	const others = [
 		{ ...request, operation: 'POST /apis' },
@@ -78,7 +81,6 @@ test('a key that was used for another operation, or with another body, is distin
 });
 
 test('equal keys of other users and organizations, or without one, are different keys', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await furnish(store), await furnish(store)];
 	const requests = [
 		mine,
@@ -98,7 +100,6 @@ test('equal keys of other users and organizations, or without one, are different
 });
 
 test('after a failure of ours the next one runs', async () => {
-	await using store = await testStore();
 	const request = await furnish(store);
 	for (const organizationId of [request.organizationId, null])
 		for (let n = 0; n < 3; n++) {
@@ -108,7 +109,6 @@ test('after a failure of ours the next one runs', async () => {
 });
 
 test('a running request is taken over after ten minutes, and an ended one kept for a day', async () => {
-	await using store = await testStore();
 	const request = await furnish(store);
 	await begin(store, request);
 	await age(store, '9 minutes 50 seconds');
@@ -125,6 +125,7 @@ test('a running request is taken over after ten minutes, and an ended one kept f
 });
 
 test('requests older than a day are removed, and so are those of a removed organization', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	const [old, fresh, gone] = [await furnish(store), await furnish(store), await furnish(store)];
 	await begin(store, old);
@@ -138,7 +139,6 @@ test('requests older than a day are removed, and so are those of a removed organ
 });
 
 test('a removed user begins nothing, and a key that cannot be stored is the caller’s fault', async () => {
-	await using store = await testStore();
 	const request = await furnish(store);
 	for (const userId of [randomUUID(), 'x', '\0'])
 		await assert.rejects(store.idempotency.begin({ ...request, userId }), { code: 'not_found' });

@@ -2,12 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { Listed, Page } from '../core/store/store.ts';
 import { actor } from '../test/helpers/audit.ts';
 import { administer } from '../test/helpers/postgres.ts';
 import { addApi, addGateway, addMember, addTenant, addTool, batchOf, operation, schema } from '../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 interface Item {
 	id: string;
@@ -82,7 +88,6 @@ for (const [noun, of] of Object.entries(NOUNS))
 	});
 
 test('a reader by name gets each remaining item once, whatever is added and removed meanwhile', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	for (const name of ['d', 'b', 'D', 'f', 'B', 'h']) await addTool(store, organizationId, { name });
 	const list = (page: Page) => store.tools.list(organizationId, { ...page, sort: 'name' });
@@ -102,7 +107,6 @@ test('a reader by name gets each remaining item once, whatever is added and remo
 });
 
 test('times are stored in whole milliseconds, in which they are compared', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	for (let n = 0; n < 20; n++) await addTool(store, organizationId);
 	const fractions = `SELECT count(*)::int AS n FROM tools WHERE updated_at <> date_trunc('milliseconds', updated_at)`;
@@ -112,7 +116,6 @@ test('times are stored in whole milliseconds, in which they are compared', async
 });
 
 test('a cursor of another order, or an invented one, is refused naming the field', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	for (const name of ['a', 'b']) await addTool(store, organizationId, { name });
 	const list = (page: Page) => store.tools.list(organizationId, page);
@@ -137,7 +140,6 @@ test('a cursor of another order, or an invented one, is refused naming the field
 });
 
 test('an unknown order is refused, naming the known ones', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const lists: [string[], (page: Page) => Promise<unknown>][] = [
 		[['createdAt', '-createdAt', 'updatedAt', '-updatedAt', 'name', '-name'], (page) => store.gateways.list(organizationId, page)],
@@ -156,7 +158,6 @@ test('an unknown order is refused, naming the known ones', async () => {
 });
 
 test('every other list is read in order of creation, and in reverse', async () => {
-	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const { organizationId, userId } = tenant;
 	const [api, gateway] = [(await addApi(store, organizationId)).id, (await addGateway(store, organizationId)).id];

@@ -2,10 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { Store } from '../core/store/store.ts';
 import { addApi, addGateway, addTenant, addTool, batchOf, draft, operation, schema } from '../test/helpers/samples.ts';
-import { testStore } from '../test/helpers/store.ts';
+import { type TestStore, testStore } from '../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const PAGE = { limit: 100 };
 
@@ -102,7 +108,6 @@ for (const [noun, of] of Object.entries(NOUNS))
 	});
 
 test('a tool is found by the texts that users see, not by the imported ones', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const { id } = await addApi(store, organizationId);
 	const writer = (await store.apis.beginImport(organizationId, id)) ?? assert.fail();
@@ -117,7 +122,6 @@ test('a tool is found by the texts that users see, not by the imported ones', as
 });
 
 test('an operation is found by its path, too', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const { id } = await addApi(store, organizationId);
 	const writer = (await store.apis.beginImport(organizationId, id)) ?? assert.fail();
@@ -131,7 +135,6 @@ test('an operation is found by its path, too', async () => {
 });
 
 test('apis and gateways are narrowed to a type, a status, and words, all at once', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const nouns = [
 		{ ...store.apis, add: (name: string, type: string) => addApi(store, organizationId, { name, type }) },
@@ -156,7 +159,6 @@ test('apis and gateways are narrowed to a type, a status, and words, all at once
 });
 
 test('pages of a search hold only matches, in any order', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	for (let n = 0; n < 12; n++) await addTool(store, organizationId, { name: `${n % 2 ? 'odd' : 'even'} ${n}` });
 	const filter = { q: 'odd', status: 'active' };

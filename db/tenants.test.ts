@@ -2,10 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { Actor, Listed, Page, RunKind, SkillBounds, SkillEdit, Store } from '../core/store/store.ts';
 import { addApi, addGateway, addTenant, addTool, batchOf, draft, importRun, operation, schema } from '../test/helpers/samples.ts';
-import { testStore } from '../test/helpers/store.ts';
+import { type TestStore, testStore } from '../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const PAGE = { limit: 100 };
 
@@ -242,7 +248,6 @@ async function look(store: Store, { organizationId, api, gateway, slug, executio
 }
 
 test('every verb finds nothing under another organization’s ids, and changes nothing there', async (t) => {
-	await using store = await testStore();
 	const [mine, theirs] = [await furnish(store), await furnish(store)];
 	const before = await look(store, theirs);
 	for (const [id, verb] of Object.entries(VERBS)) {
@@ -252,7 +257,6 @@ test('every verb finds nothing under another organization’s ids, and changes n
 });
 
 test('the same verbs find something under the organization’s own ids', async (t) => {
-	await using store = await testStore();
 	for (const [id, verb] of Object.entries(VERBS)) {
 		if (id.endsWith('records.put')) continue;
 		await t.test(id, async () => {
@@ -266,7 +270,6 @@ test('the same verbs find something under the organization’s own ids', async (
 });
 
 test('what a plugin stores is counted for its organization alone', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await furnish(store), await addTenant(store)];
 	assert.equal((await store.records.usage(mine.organizationId, 'p')).records, 1);
 	for (const organizationId of [theirs.organizationId, '', 'x', "' OR 1=1 --"])
@@ -275,14 +278,12 @@ test('what a plugin stores is counted for its organization alone', async () => {
 });
 
 test('an assignment of another organization’s tool to the own gateway is refused', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await furnish(store), await furnish(store)];
 	await assert.rejects(store.gateways.assign(mine.organizationId, mine.gateway, [theirs.tool]), { code: 'not_found' });
 	await assert.rejects(store.gateways.assign(mine.organizationId, theirs.gateway, [mine.tool]), { code: 'not_found' });
 });
 
 test('an invalid id finds nothing, and neither does an invalid organization', async (t) => {
-	await using store = await testStore();
 	const own = await furnish(store);
 	for (const bad of ['', 'x', '%', `${own.api} `, "' OR 1=1 --", '\0', '00000000-0000-0000-0000-000000000000']) {
 		const ids = {
@@ -324,7 +325,6 @@ async function walk<T>(list: (page: Page) => Promise<Listed<T>>, limit: number):
 }
 
 test('pages list each row once in order of creation, whatever is added or removed meanwhile', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const made: string[] = [];
 	for (let n = 0; n < 25; n++) made.push((await addTool(store, organizationId, { name: `t${n}` })).id);
@@ -347,7 +347,6 @@ test('pages list each row once in order of creation, whatever is added or remove
 });
 
 test('an invented cursor is refused naming the field', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	for (const n of [1, 2]) await addTool(store, organizationId, { name: `t${n}` });
 	for (const n of [1, 2]) await addGateway(store, organizationId, `/g${n}`);

@@ -2,11 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { asGatewayError } from '../core/contract/errors.ts';
 import type { Removed, Store } from '../core/store/store.ts';
 import { addApi, addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
-import { openReplica, testStore } from '../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 interface Item {
 	id: string;
@@ -88,7 +94,6 @@ for (const [noun, { of, add }] of Object.entries(NOUNS)) {
 }
 
 test('a change of a base URL that comes too late leaves the credentials where they are', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const { id } = await addApi(store, organizationId);
 	await store.apis.putCredential(organizationId, { apiId: id, type: 'api_key', origin: 'https://pets.example', secret: 's' });
@@ -100,7 +105,6 @@ test('a change of a base URL that comes too late leaves the credentials where th
 });
 
 test('an API keeps the limits of its lane until they are removed', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const outbound = { maxConcurrent: 2, minTimeMs: 10, maxQueued: 5, maxWaitMs: 1_000 };
 	const [limited, free] = [await addApi(store, organizationId, { outbound }), await addApi(store, organizationId)];

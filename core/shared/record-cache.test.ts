@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type TestContext, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
@@ -16,6 +16,12 @@ import type { Changes, RecordStore, Store, Topic } from '../store/store.ts';
 import { createRecordServices, PluginRecords } from './plugin-records.ts';
 import { RecordCache } from './record-cache.ts';
 import type { RecordOwner } from './sealed-fields.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 interface Replica {
 	records: Records;
@@ -60,7 +66,6 @@ async function addOwner(store: TestStore): Promise<RecordOwner> {
 const numberAt = async (records: Records, key = 'a') => (await records.recall(key))?.value['n'] ?? null;
 
 test('a watched record is queried once, also by concurrent callers; an unwatched or missing one each time', async (t) => {
-	await using store = await testStore();
 	const { records, looks } = startReplica(t, store, await addOwner(store));
 	await records.put('a', { n: 1 }, { watched: true });
 	const at = await Promise.all(Array.from({ length: 20 }, () => numberAt(records)));
@@ -73,7 +78,6 @@ test('a watched record is queried once, also by concurrent callers; an unwatched
 });
 
 test('cached records belong to one plugin of one gateway', async (t) => {
-	await using store = await testStore();
 	const owner = await addOwner(store);
 	const { records, of } = startReplica(t, store, owner);
 	await records.put('a', { n: 1 }, { watched: true });
@@ -103,7 +107,6 @@ for (const [id, doing, seen] of CHANGES)
 	});
 
 test('a taking is recalled on another replica within a second', async (t) => {
-	await using store = await testStore();
 	await using other = await openReplica(store);
 	const owner = await addOwner(store);
 	const [here, there] = [startReplica(t, store, owner), startReplica(t, other, owner)];
@@ -114,7 +117,6 @@ test('a taking is recalled on another replica within a second', async (t) => {
 });
 
 test('a change of one record drops that one only, and many at once drop all', async (t) => {
-	await using store = await testStore();
 	const owner = await addOwner(store);
 	const { records, looks } = startReplica(t, store, owner);
 	for (const key of ['a', 'b']) await records.put(key, { n: 1 }, { watched: true });
@@ -127,7 +129,6 @@ test('a change of one record drops that one only, and many at once drop all', as
 });
 
 test('a record that was being looked up when a change was received is not cached', async (t) => {
-	await using store = await testStore();
 	const [read, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 	const delay = (): Promise<void> => {
 		read.resolve();
@@ -148,7 +149,6 @@ test('a record that was being looked up when a change was received is not cached
 });
 
 test('no caller joins a look-up that is older than a second', async (t) => {
-	await using store = await testStore();
 	const delays = [sleep(1_500)];
 	const { records, looks } = startReplica(t, store, await addOwner(store), { delay: async () => delays.shift() });
 	const early = numberAt(records);
@@ -159,7 +159,6 @@ test('no caller joins a look-up that is older than a second', async (t) => {
 });
 
 test('no record is recalled past its expiry by the database’s clock, whatever the process’s clock says', async (t) => {
-	await using store = await testStore();
 	const { records, looks } = startReplica(t, store, await addOwner(store));
 	t.mock.timers.enable({ apis: ['Date'], now: new Date('2001-01-01T00:00:00Z') });
 	await records.put('a', { n: 1 }, { watched: true, ttlMs: 3_000 });
@@ -177,7 +176,6 @@ test('no record is recalled past its expiry by the database’s clock, whatever 
 });
 
 test('a look-up that fails is not kept, and fails for all callers that wait for it', async (t) => {
-	await using store = await testStore();
 	const answers = [() => Promise.reject(new Error('gone'))];
 	const { records, looks } = startReplica(t, store, await addOwner(store), { delay: async () => answers.shift()?.() });
 	await records.put('a', { n: 1 }, { watched: true });
@@ -190,7 +188,6 @@ test('a look-up that fails is not kept, and fails for all callers that wait for 
 });
 
 test('the least recently used are evicted, and shared values cannot be changed', async (t) => {
-	await using store = await testStore();
 	const { records, looks } = startReplica(t, store, await addOwner(store), { capacity: 2 });
 	for (const key of ['a', 'b', 'c']) await records.put(key, { n: key, deep: { n: 1 } }, { watched: true });
 	for (const key of ['a', 'b', 'a', 'c', 'a']) await records.recall(key);
@@ -203,7 +200,6 @@ test('the least recently used are evicted, and shared values cannot be changed',
 });
 
 test('recalling waits when the changes are not known up to a second ago, and fails when they cannot be known', async (t) => {
-	await using store = await testStore();
 	const owner = await addOwner(store);
 	await store.records.put(owner.organizationId, owner, 'a', { n: 1 }, { watched: true });
 	const lost: Changes = {

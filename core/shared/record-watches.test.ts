@@ -1,17 +1,22 @@
 // Tests of watches over two replicas, through outages, and of their bounds.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { addOwner, follow, start } from '../../test/helpers/plugin-records.ts';
-import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
 import { startTcpProxy } from '../../test/helpers/tcp-proxy.ts';
 import type { Changes, Topic } from '../store/store.ts';
 import { PluginRecords } from './plugin-records.ts';
 import { RecordWatches } from './record-watches.ts';
 import type { RecordOwner } from './sealed-fields.ts';
 
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
+
 test('a watch yields each state on another replica: coming, change, taking, removal, expiry and return', async (t) => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const owner = await addOwner(store);
 	const [here, there] = [start(t, store).of(owner), start(t, replica)];
@@ -39,7 +44,6 @@ test('a watch yields each state on another replica: coming, change, taking, remo
 });
 
 test('a watch of an unwatched record is refused, and one of another organization sees nothing', async (t) => {
-	await using store = await testStore();
 	const [owner, other] = [await addOwner(store), await addOwner(store)];
 	const { of } = start(t, store);
 	await of(owner).put('a', { n: 1 });
@@ -54,7 +58,6 @@ test('a watch of an unwatched record is refused, and one of another organization
 });
 
 test('a record under a watched key must be watched: here `put` and `add` refuse it, and a watch on another replica ends with the fault', async (t) => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const owner = await addOwner(store);
 	const { of, services } = start(t, store);
@@ -85,7 +88,6 @@ test('a record under a watched key must be watched: here `put` and `add` refuse 
 });
 
 test('a watch waits for an outage of the feed, and reads what changed in it; its first state does not wait', async (t) => {
-	await using store = await testStore();
 	const owner = await addOwner(store);
 	let isLost = false;
 	const listeners = new Set<(topics: Topic[]) => void>();
@@ -114,7 +116,6 @@ test('a watch waits for an outage of the feed, and reads what changed in it; its
 });
 
 test('a change is seen on another replica before what follows from a later one', async (t) => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const owner = await addOwner(store);
 	const [here, there] = [start(t, store).of(owner), start(t, replica).of(owner)];
@@ -136,7 +137,6 @@ test('a change is seen on another replica before what follows from a later one',
 });
 
 test('a watch outlives the connection to PostgreSQL, and yields what changed while it was cut; one that begins then fails', async (t) => {
-	await using store = await testStore();
 	await using cable = await startTcpProxy(store.database);
 	const database = { ...store.database, host: '127.0.0.1', port: cable.port };
 	await using replica = await openReplica({ database, waits: { ordinaryMs: 600 } });
@@ -163,7 +163,6 @@ test('a watch outlives the connection to PostgreSQL, and yields what changed whi
 });
 
 test('watches are bounded for an account and for all, and those that end make room', async (t) => {
-	await using store = await testStore();
 	const owners = [await addOwner(store), await addOwner(store), await addOwner(store)] as const;
 	const { services } = start(t, store);
 	const watches = new RecordWatches({ changes: store.changes, accountOf: async (id) => id }, { account: 2, all: 3 });

@@ -2,9 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { addApi, addTenant, addTool } from '../../test/helpers/samples.ts';
-import { testStore } from '../../test/helpers/store.ts';
+import { type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const RULE = {
 	...{ name: 'r', kind: 'error_rate' as const, toolId: null, apiId: null, bound: 0.5, windowMinutes: 5, minCalls: 1 },
@@ -13,7 +19,6 @@ const RULE = {
 const HOUR_MS = 3_600_000;
 
 test('a turn is taken by one of many', async () => {
-	await using store = await testStore();
 	const { alertDesk } = store;
 	const turns = await Promise.all(Array.from({ length: 8 }, () => alertDesk.take('rules', HOUR_MS)));
 	assert.equal(turns.filter(Boolean).length, 1);
@@ -22,7 +27,6 @@ test('a turn is taken by one of many', async () => {
 });
 
 test('an incident begins once, is told once, ends once, and is gone when its end was told', async () => {
-	await using store = await testStore();
 	const { alertDesk } = store;
 	const { organizationId } = await addTenant(store);
 	const tool = (await addTool(store, organizationId)).id;
@@ -50,7 +54,6 @@ test('an incident begins once, is told once, ends once, and is gone when its end
 });
 
 test('active rules are read by pages, and those of an API with those of all', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const [api, other] = [(await addApi(store, organizationId)).id, (await addApi(store, organizationId)).id];
 	const make = (fields: object) => store.alerts.create(organizationId, randomUUID(), { ...RULE, ...fields }, 10);
@@ -76,7 +79,6 @@ test('active rules are read by pages, and those of an API with those of all', as
 });
 
 test('a watched API is taken once in so long, and its own row stays as it is', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const { id } = await addApi(store, organizationId);
 	await addApi(store, organizationId);

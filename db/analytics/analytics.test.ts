@@ -2,13 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import pg from 'pg';
 import type { MetricRange, RequestFilter, RequestRow, Store } from '../../core/store/store.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { batchOf, NOW, requestRow } from '../../test/helpers/requests.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
@@ -38,7 +44,6 @@ const totalOf = async (store: Store, organizationId: string) =>
 	);
 
 test('lines and sums of several replicas at once agree, by count and by sum', async () => {
-	await using store = await testStore();
 	await using other = await openReplica(store);
 	const { organizationId } = await addTenant(store);
 	const write = async (replica: Store): Promise<void> => {
@@ -60,7 +65,6 @@ test('lines and sums of several replicas at once agree, by count and by sum', as
 });
 
 test('a batch that is written again changes nothing', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const batch = batchOf([requestRow({ organizationId }), requestRow({ organizationId })]);
 	await Promise.all([store.analytics.add(batch), store.analytics.add(batch)]);
@@ -70,7 +74,6 @@ test('a batch that is written again changes nothing', async () => {
 });
 
 test('an organization finds its own lines and sums, and nobody else’s; lines of none are left out', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const rows = [
 		requestRow({ organizationId: mine.organizationId }),
@@ -92,7 +95,6 @@ test('an organization finds its own lines and sums, and nobody else’s; lines o
 });
 
 test('a line that is only counted is in the sums, and not in the log', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const refused = requestRow({ organizationId, outcome: 'rate_limited', isOnlyCounted: true });
 	await store.analytics.add(batchOf([refused, refused, requestRow({ organizationId })]));
@@ -103,7 +105,6 @@ test('a line that is only counted is in the sums, and not in the log', async () 
 });
 
 test('text that cannot be stored costs no line', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	await store.analytics.add(batchOf([requestRow({ organizationId, userAgent: 'a\0b\ud800/1', caller: '\0' })]));
 	const { items } = await store.analytics.requests(organizationId, {}, { limit: 10 });
@@ -111,7 +112,6 @@ test('text that cannot be stored costs no line', async () => {
 });
 
 test('the log is listed newest first, each line once, under every filter', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const [tool, gateway] = [randomUUID(), randomUUID()];
 	const rows = Array.from({ length: 60 }, (_, n) =>
@@ -158,7 +158,6 @@ test('the log is listed newest first, each line once, under every filter', async
 });
 
 test('a page looks at so many lines and no more, and the next one goes on after them', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const rows = Array.from({ length: 12_000 }, (_, n) =>
 		requestRow({ organizationId, startedAt: NOW - n, client: '', ...(n === 11_000 && { userAgent: 'rare/1' }) } as Partial<RequestRow>),
@@ -179,6 +178,7 @@ test('a page looks at so many lines and no more, and the next one goes on after 
 });
 
 test('partitions are made ahead, strays are moved into theirs, and old days are dropped whole', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const days = [-200, -100, 0, 20].map((day) => requestRow({ organizationId, startedAt: NOW + day * DAY_MS }));
@@ -209,7 +209,6 @@ test('partitions are made ahead, strays are moved into theirs, and old days are 
 });
 
 test('two replicas prepare at once, and the days of a month ahead are there', async () => {
-	await using store = await testStore();
 	await using other = await openReplica(store);
 	await administer(store.database, 'DROP TABLE request_log_default', 'CREATE TABLE request_log_default PARTITION OF request_log DEFAULT');
 	assert.deepEqual(await Promise.all([store.analytics.prepare(), other.analytics.prepare()]), [0, 0]);
@@ -238,7 +237,6 @@ async function plansOf(store: TestStore, ask: (store: Store) => Promise<unknown>
 }
 
 test('questions are answered by an index: sums never touch the log, and the log is never read whole', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const other = await addTenant(store);
 	// All are of one day: the few lines of another one would be read as they are.

@@ -1,13 +1,19 @@
 // A tool's name and description in one gateway, different from its own.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError } from '../../core/contract/errors.ts';
 import type { AssignmentChange, Store } from '../../core/store/store.ts';
 import { addGateway, addTenant, addTool } from '../../test/helpers/samples.ts';
-import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
 import { createClient } from '../connection.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const PAGE = { limit: 100 };
 const TAKEN = { code: 'conflict', message: 'The name is taken by another tool of this gateway.' };
@@ -24,7 +30,6 @@ async function furnish(store: Store, names: string[]) {
 }
 
 test('an alias and a description apply to one gateway: the tool, and other gateways, keep theirs', async () => {
-	await using store = await testStore();
 	const { organizationId, slug, gateway, tools, assigned, change } = await furnish(store, ['getPet']);
 	const [tool = assert.fail()] = tools;
 	const [first = assert.fail()] = assigned;
@@ -42,7 +47,6 @@ test('an alias and a description apply to one gateway: the tool, and other gatew
 });
 
 test('fields that a change leaves out stay, and null restores the tool’s own', async () => {
-	await using store = await testStore();
 	const { tools, change } = await furnish(store, ['getPet']);
 	const [tool = assert.fail()] = tools;
 	const seen: unknown[] = [];
@@ -72,7 +76,6 @@ test('fields that a change leaves out stay, and null restores the tool’s own',
 });
 
 test('a name that another tool of the gateway has is a conflict, ignoring case', async () => {
-	await using store = await testStore();
 	const { organizationId, tools, change } = await furnish(store, ['getPet', 'addPet']);
 	const [first = assert.fail(), second = assert.fail()] = tools;
 	for (const name of ['addPet', 'ADDPET']) await assert.rejects(change(first, { name, rateLimit: 9 }), TAKEN);
@@ -86,7 +89,6 @@ test('a name that another tool of the gateway has is a conflict, ignoring case',
 });
 
 test('the tool’s own name is restored with a suffix when another tool has it by now, and follows the tool', async () => {
-	await using store = await testStore();
 	const { organizationId, gateway, tools, change } = await furnish(store, ['getPet', 'other']);
 	const [first = assert.fail(), second = assert.fail()] = tools;
 	await change(first, { name: 'alias' });
@@ -103,7 +105,6 @@ test('the tool’s own name is restored with a suffix when another tool has it b
 });
 
 test('text that cannot be stored is refused with the field’s name', async () => {
-	await using store = await testStore();
 	const { tools, change } = await furnish(store, ['getPet']);
 	for (const field of ['name', 'description'])
 		for (const text of ['a\0', '\ud800'])
@@ -111,7 +112,6 @@ test('text that cannot be stored is refused with the field’s name', async () =
 });
 
 test('one of fifty concurrent requests for one name in a gateway gets it', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { organizationId, gateway, tools } = await furnish(
 		store,
@@ -127,7 +127,6 @@ test('one of fifty concurrent requests for one name in a gateway gets it', async
 });
 
 test('a change of a name waits for a running assignment, and then sees its name; another change does not wait', async () => {
-	await using store = await testStore();
 	const { organizationId, gateway, tools, change } = await furnish(store, ['getPet', 'other']);
 	const [first = assert.fail(), second = assert.fail()] = tools;
 	await change(first, { name: 'alias' });

@@ -2,15 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { asGatewayError } from '../../core/contract/errors.ts';
 import { addApi, addGateway, addTenant, addTool, batchOf, draft, operation, schema } from '../../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
 
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
+
 const LIMIT = { limit: 100 };
 
 test('one of fifty parallel creations of one endpoint succeeds, forty-nine are conflicts', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const creations = Array.from({ length: 50 }, (_, n) => addGateway(store, organizationId, n % 2 ? '/main' : '/MAIN'));
 	const codes = (await Promise.allSettled(creations)).map((result) =>
@@ -22,7 +27,6 @@ test('one of fifty parallel creations of one endpoint succeeds, forty-nine are c
 });
 
 test('changing an endpoint to a taken one is a conflict that names the field', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	await addGateway(store, organizationId, '/main');
 	const second = await addGateway(store, organizationId, '/second');
@@ -33,7 +37,6 @@ test('changing an endpoint to a taken one is a conflict that names the field', a
 });
 
 test('each update increments the version, and an empty one does not', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const { id } = await addGateway(store, organizationId);
 	const versions = [];
@@ -43,7 +46,6 @@ test('each update increments the version, and an empty one does not', async () =
 });
 
 test('names in a gateway are valid for every transport, and unique ignoring case', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const gateway = await addGateway(store, organizationId);
 	const long = 'x'.repeat(80);
@@ -74,7 +76,6 @@ test('names in a gateway are valid for every transport, and unique ignoring case
 });
 
 test('assigning is all or nothing, and leaves existing assignments unchanged', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const gateway = await addGateway(store, organizationId);
 	const [a, b] = [await addTool(store, organizationId, { name: 'a' }), await addTool(store, organizationId, { name: 'b' })];
@@ -99,7 +100,6 @@ test('assigning is all or nothing, and leaves existing assignments unchanged', a
 });
 
 test('parallel assignments of tools of one name all succeed, each under its own name', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const gateway = await addGateway(store, organizationId);
 	const tools = await Promise.all(Array.from({ length: 12 }, () => addTool(store, organizationId, { name: 'same' })));
@@ -110,7 +110,6 @@ test('parallel assignments of tools of one name all succeed, each under its own 
 });
 
 test('a key is found by its hash in its own gateway only, and revoked once', async () => {
-	await using store = await testStore();
 	const { organizationId, slug } = await addTenant(store);
 	const [gateway, other] = [await addGateway(store, organizationId), await addGateway(store, organizationId, '/other')];
 	const hash = Buffer.alloc(32, 7);
@@ -140,7 +139,6 @@ test('a key is found by its hash in its own gateway only, and revoked once', asy
 });
 
 test('a snapshot holds everything needed to serve the gateway, and only active tools', async () => {
-	await using store = await testStore();
 	const { organizationId, slug } = await addTenant(store);
 	const [api, unused] = [await addApi(store, organizationId), await addApi(store, organizationId)];
 	for (const { id } of [api, unused])
@@ -179,7 +177,6 @@ test('a snapshot holds everything needed to serve the gateway, and only active t
 });
 
 test('a base URL of another origin drops the credentials in the same transaction', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const { id } = await addApi(store, organizationId);
 	await store.apis.putCredential(organizationId, { apiId: id, type: 'api_key', origin: 'https://pets.example', secret: 's' });
@@ -191,7 +188,6 @@ test('a base URL of another origin drops the credentials in the same transaction
 });
 
 test('removal includes dependants and counts them, unless ifUnused refuses it', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	const gateway = await addGateway(store, organizationId);
 	const tool = await addTool(store, organizationId);
@@ -229,7 +225,6 @@ async function addMethods(store: TestStore, count: number) {
 }
 
 test('removing the last method of a type removes what its plugin has stored for the gateway, and nothing else', async () => {
-	await using store = await testStore();
 	const { methods, kept, remove, all, others } = await addMethods(store, 2);
 	const [first = '', last = ''] = methods;
 	assert.equal((await remove(first))?.id, first);
@@ -241,7 +236,6 @@ test('removing the last method of a type removes what its plugin has stored for 
 });
 
 test('among concurrent removals of methods of one type, one is the last', async () => {
-	await using store = await testStore();
 	const { methods, kept, remove, others } = await addMethods(store, 8);
 	const removed = await Promise.all([...methods, ...methods].map(remove));
 	assert.equal(removed.filter((row) => row !== null).length, 8);
@@ -249,7 +243,6 @@ test('among concurrent removals of methods of one type, one is the last', async 
 });
 
 test('records stored after the removal of the last method do not return with a new one; a second method drops nothing', async () => {
-	await using store = await testStore();
 	const { add, methods, keep, kept, remove, all, others } = await addMethods(store, 1);
 	await remove(methods[0] ?? '');
 	await keep('auth:oauth2');

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Operation } from '../../core/contract/nouns.ts';
@@ -11,7 +11,13 @@ import type { OperationRow, Store, ToolRow } from '../../core/store/store.ts';
 import { elapsing, until } from '../../test/helpers/clock.ts';
 import { serverCpuMs } from '../../test/helpers/postgres.ts';
 import { addApi, addGateway, addTenant, batchOf, draft, operation, schema } from '../../test/helpers/samples.ts';
-import { PATIENT, testStore } from '../../test/helpers/store.ts';
+import { PATIENT, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 interface ImportingApi {
 	store: Store;
@@ -84,7 +90,6 @@ async function tools({ store, organizationId, apiId }: ImportingApi): Promise<Ma
 }
 
 test('documents of tools are stored as they are, with what the server cannot read, too', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	await importAll(api, [operation('a'), operation('b')]);
 	const stored = [...(await operations(api)).values()];
@@ -98,7 +103,6 @@ test('documents of tools are stored as they are, with what the server cannot rea
 });
 
 test('an import is stored completely, without skipped operations, in the order of the document', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	const full = operation('GET /pets/{id}', {
 		operationId: 'getPet',
@@ -133,7 +137,6 @@ test('an import is stored completely, without skipped operations, in the order o
 });
 
 test('a re-import of the same document changes nothing', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	const document = [operation('a', { operationId: 'a' }), operation('b')];
 	await importAll(api, document);
@@ -144,7 +147,6 @@ test('a re-import of the same document changes nothing', async () => {
 });
 
 test('an operation keeps its id and name by its key, else by its operationId', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	await importAll(api, [operation('GET /a', { operationId: 'x', name: 'x' }), operation('GET /b', { operationId: 'y', name: 'y' })]);
 	const before = await operations(api);
@@ -161,7 +163,6 @@ test('an operation keeps its id and name by its key, else by its operationId', a
 });
 
 test('two operations that share an operationId stay two', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	await importAll(api, [operation('GET /a', { operationId: 'same' }), operation('GET /b', { operationId: 'same' })]);
 	const { counts } = await importAll(api, [operation('GET /c', { operationId: 'same' }), operation('GET /d', { operationId: 'same' })]);
@@ -170,7 +171,6 @@ test('two operations that share an operationId stay two', async () => {
 });
 
 test('generating twice makes each tool once', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	await importAll(api, [operation('a'), operation('b')]);
 	assert.deepEqual(await generate(api), { created: 2, updated: 0, unchanged: 0 });
@@ -180,7 +180,6 @@ test('generating twice makes each tool once', async () => {
 });
 
 test('a re-import updates tools and keeps their ids, names and users’ edits', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	await importAll(api, [operation('a'), operation('b')]);
 	await generate(api);
@@ -205,7 +204,6 @@ test('a re-import updates tools and keeps their ids, names and users’ edits', 
 });
 
 test('a change in the hidden part of a schema counts as a change, and tools keep the layout of their bodies', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	const wholeOf = (type: string) => ({ whole: { type: 'object', properties: { a: { type } } } });
 	await importAll(api, [operation('a', wholeOf('string')), operation('b')]);
@@ -238,7 +236,6 @@ test('a change in the hidden part of a schema counts as a change, and tools keep
 });
 
 test('an operation missing from the document is marked as removed with its tool, and is restored unchanged', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	const { organizationId } = api;
 	await importAll(api, [operation('a'), operation('b')]);
@@ -274,7 +271,6 @@ async function compareAll({ store, organizationId, apiId }: ImportingApi, operat
 }
 
 test('a reader gets the former operations, and tools of changed ones are updated in the same transaction', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	const first = ['a', 'b', 'c'].map((key) => operation(key));
 	const { operations: listed, ...counts } = await compareAll(api, first);
@@ -308,7 +304,6 @@ test('a reader gets the former operations, and tools of changed ones are updated
 });
 
 test('when the reader fails, everything stays unchanged', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	await compareAll(api, [operation('a')]);
 	await generate(api);
@@ -322,7 +317,6 @@ test('when the reader fails, everything stays unchanged', async () => {
 });
 
 test('a tool is not written from an operation that has changed since it was read', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	await compareAll(api, [operation('a')]);
 	const [read] = [...(await operations(api)).values()];
@@ -335,7 +329,6 @@ test('a tool is not written from an operation that has changed since it was read
 });
 
 test('an import of thousands of operations, all of them changed, does not compare each with every other', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	const many = (description: string): Operation[] =>
 		Array.from({ length: 5_000 }, (_, index) =>
@@ -350,7 +343,6 @@ test('an import of thousands of operations, all of them changed, does not compar
 });
 
 test('an aborted import leaves nothing, and an import is invisible until it is committed', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	const { organizationId, apiId } = api;
 	for (const end of ['abort', 'commit'] as const) {
@@ -364,7 +356,6 @@ test('an aborted import leaves nothing, and an import is invisible until it is c
 });
 
 test('a second import of the same API waits for the first, one of another API does not', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	const other = await addApi(store, api.organizationId);
 	const first = (await store.apis.beginImport(api.organizationId, api.apiId)) ?? assert.fail();
@@ -382,7 +373,6 @@ test('a second import of the same API waits for the first, one of another API do
 });
 
 test('operations are filtered by tag, method, path, operationId and deprecation', async () => {
-	await using store = await testStore();
 	const api = await begin(store);
 	await importAll(api, [
 		operation('a', { tags: ['x', 'y'], method: 'GET', operationId: 'opA' }),

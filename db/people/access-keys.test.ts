@@ -2,12 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import pg from 'pg';
 import type { AccessKeyRow, KeyReach, Store } from '../../core/store/store.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addGateway, addMember, addTenant, unstorable } from '../../test/helpers/samples.ts';
-import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const PAGE = { limit: 100 };
 const ACCOUNT: KeyReach = { type: 'account' };
@@ -20,7 +26,6 @@ async function addKey(store: Store, userId: string, change: Partial<AccessKeyRow
 }
 
 test('a key for the account identifies its owner, without the password, and all memberships', async () => {
-	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const userId = await addMember(store, tenant, 'viewer');
 	const { key, hash } = await addKey(store, userId, { permissions: ['tools:read', 'gateway:read'] });
@@ -36,7 +41,6 @@ test('a key for the account identifies its owner, without the password, and all 
 });
 
 test('permissions are returned as given, and none differs from all', async () => {
-	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	for (const permissions of [null, [], ['tools:execute']] as AccessKeyRow['permissions'][]) {
 		const { key, hash } = await addKey(store, userId, { permissions });
@@ -45,7 +49,6 @@ test('permissions are returned as given, and none differs from all', async () =>
 });
 
 test('a key for a gateway has the membership of its organization alone, with the current role', async () => {
-	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const userId = await addMember(store, tenant, 'member');
 	const gateway = await addGateway(store, tenant.organizationId);
@@ -66,6 +69,7 @@ test('a key for a gateway has the membership of its organization alone, with the
 });
 
 test('no key is made for a missing gateway, one of another organization, or one that the user has no access to', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const [own, foreign] = [await addGateway(store, mine.organizationId), await addGateway(store, theirs.organizationId)];
@@ -85,7 +89,6 @@ test('no key is made for a missing gateway, one of another organization, or one 
 });
 
 test('a list has the user’s own keys in order of creation, revoked ones too, page by page', async () => {
-	await using store = await testStore();
 	const [{ userId }, { userId: other }] = [await addTenant(store), await addTenant(store)];
 	const keys = [];
 	for (const name of ['a', 'b', 'c']) keys.push((await addKey(store, userId, { name })).key);
@@ -100,7 +103,6 @@ test('a list has the user’s own keys in order of creation, revoked ones too, p
 });
 
 test('a key is revoked once, by its owner only, and is then invalid on every replica', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const [{ userId }, { userId: other }] = [await addTenant(store), await addTenant(store)];
 	const { key, hash } = await addKey(store, userId);
@@ -118,7 +120,6 @@ test('a key is revoked once, by its owner only, and is then invalid on every rep
 });
 
 test('a use is recorded with its time, never moved back, and skipped for removed keys', async () => {
-	await using store = await testStore();
 	const [{ userId }, { userId: other }] = [await addTenant(store), await addTenant(store)];
 	const { key, hash } = await addKey(store, userId);
 	const at = (minute: number) => new Date(Date.UTC(2030, 0, 1, 0, minute));
@@ -132,7 +133,6 @@ test('a use is recorded with its time, never moved back, and skipped for removed
 });
 
 test('uses do not wait for a key that is being removed', async () => {
-	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const keys = [(await addKey(store, userId)).key, (await addKey(store, userId)).key];
 	const { host, port, username, password, name } = store.database;
@@ -150,7 +150,6 @@ test('uses do not wait for a key that is being removed', async () => {
 });
 
 test('text that cannot be stored is refused, naming the field', async () => {
-	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	for (const bad of ['a\0b', 'a\ud800b'])
 		for (const field of ['name', 'prefix'])

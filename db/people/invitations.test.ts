@@ -2,13 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError } from '../../core/contract/errors.ts';
 import type { InvitationRow, Store } from '../../core/store/store.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addMember, addTenant, type Tenant, unstorable } from '../../test/helpers/samples.ts';
-import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const PAGE = { limit: 100 };
 
@@ -23,7 +29,6 @@ async function invite(store: Store, tenant: Tenant, email: string, minutes = 60)
 const bare = ({ hash: _, ...invitation }: Invited): InvitationRow => invitation;
 
 test('an invitation is found by its hash, with its organization and its sender’s current role', async () => {
-	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const { organizationId } = tenant;
 	const userId = await addMember(store, tenant, 'admin');
@@ -45,7 +50,6 @@ test('an invitation is found by its hash, with its organization and its sender�
 });
 
 test('the list has the acceptable invitations of that organization alone, page by page', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	await invite(store, mine, 'expired@example.com', -1);
 	const accepted = await invite(store, mine, 'accepted@example.com');
@@ -62,7 +66,6 @@ test('the list has the acceptable invitations of that organization alone, page b
 });
 
 test('a second invitation replaces a pending one for the same address, ignoring case, in that organization', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const [first, foreign, other] = [
 		await invite(store, mine, 'bob@example.com'),
@@ -76,7 +79,6 @@ test('a second invitation replaces a pending one for the same address, ignoring 
 });
 
 test('one of many parallel invitations of one address stays pending', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const tenant = await addTenant(store);
 	await Promise.all(Array.from({ length: 20 }, (_, n) => invite(n % 2 ? store : replica, tenant, 'bob@example.com')));
@@ -84,7 +86,6 @@ test('one of many parallel invitations of one address stays pending', async () =
 });
 
 test('a member’s address is not invited, ignoring case, and other pending invitations stay', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	await assert.rejects(invite(store, mine, `${mine.slug.toUpperCase()}@EXAMPLE.com`), {
 		code: 'conflict',
@@ -94,6 +95,7 @@ test('a member’s address is not invited, ignoring case, and other pending invi
 });
 
 test('nobody is invited into a missing organization', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	const tenant = await addTenant(store);
 	for (const organizationId of [randomUUID(), 'x'])
@@ -107,6 +109,7 @@ test('nobody is invited into a missing organization', async () => {
 });
 
 test('an acceptance creates the offered membership', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	const [tenant, guest] = [await addTenant(store), await addTenant(store)];
 	const { hash } = await invite(store, tenant, 'bob@example.com');
@@ -119,7 +122,6 @@ test('an acceptance creates the offered membership', async () => {
 });
 
 test('one of fifty parallel acceptances creates a membership, by one user or many', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const [tenant, ...guests] = await Promise.all(Array.from({ length: 11 }, () => addTenant(store)));
 	assert.ok(tenant);
@@ -134,7 +136,6 @@ test('one of fifty parallel acceptances creates a membership, by one user or man
 });
 
 test('an existing member gets a conflict, and the invitation stays for somebody else', async () => {
-	await using store = await testStore();
 	const [tenant, guest] = [await addTenant(store), await addTenant(store)];
 	const { hash } = await invite(store, tenant, 'bob@example.com');
 	await assert.rejects(store.organizations.accept(hash, tenant.userId), {
@@ -146,7 +147,6 @@ test('an existing member gets a conflict, and the invitation stays for somebody 
 });
 
 test('two invitations of one user, accepted at once, make one membership', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const [tenant, guest] = [await addTenant(store), await addTenant(store)];
 	const [first, second] = [await invite(store, tenant, 'a@example.com'), await invite(store, tenant, 'b@example.com')];
@@ -160,7 +160,6 @@ test('two invitations of one user, accepted at once, make one membership', async
 });
 
 test('an expired, revoked or unknown invitation cannot be accepted, nor by an unknown user; the database’s clock decides', async () => {
-	await using store = await testStore();
 	const [tenant, guest] = [await addTenant(store), await addTenant(store)];
 	const expired = await invite(store, tenant, 'a@example.com');
 	await administer(store.database, 'UPDATE invitations SET expires_at = now()');
@@ -176,7 +175,6 @@ test('an expired, revoked or unknown invitation cannot be accepted, nor by an un
 });
 
 test('an invitation is revoked once, by its own organization', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const { id, hash } = await invite(store, mine, 'bob@example.com');
 	for (const [organizationId, invitation] of [
@@ -192,7 +190,6 @@ test('an invitation is revoked once, by its own organization', async () => {
 });
 
 test('either a concurrent acceptance or a revocation succeeds', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const tenant = await addTenant(store);
 	for (let round = 0; round < 20; round++) {

@@ -2,14 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { asGatewayError, GatewayError } from '../../core/contract/errors.ts';
 import { permissionsOf, permissionToGrant, type Role } from '../../core/contract/permissions.ts';
 import type { Permit, Store } from '../../core/store/store.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addGateway, addMember, addTenant } from '../../test/helpers/samples.ts';
-import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const anything: Permit = () => {};
 /** Permits changes by the table of roles. */
@@ -24,7 +30,6 @@ async function rolesOf(store: Store, organizationId: string): Promise<Record<str
 }
 
 test('members are listed in order of joining, page by page, without passwords', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const ids = [mine.userId];
 	for (const role of ['admin', 'member', 'viewer', 'owner'] as const) ids.push(await addMember(store, mine, role));
@@ -45,7 +50,6 @@ test('members are listed in order of joining, page by page, without passwords', 
 });
 
 test('a change returns the member’s new role, a removal the former one', async () => {
-	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const { organizationId, userId: by } = tenant;
 	const userId = await addMember(store, tenant, 'viewer');
@@ -61,7 +65,6 @@ test('a change returns the member’s new role, a removal the former one', async
 });
 
 test('the permission check gets both roles, and its refusal changes nothing', async () => {
-	await using store = await testStore();
 	const [tenant, stranger] = [await addTenant(store), await addTenant(store)];
 	const { organizationId } = tenant;
 	const [admin, viewer] = [await addMember(store, tenant, 'admin'), await addMember(store, tenant, 'viewer')];
@@ -79,7 +82,6 @@ test('the permission check gets both roles, and its refusal changes nothing', as
 });
 
 test('the last owner can neither leave nor step down, but one of two can', async () => {
-	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const { organizationId, userId: by } = tenant;
 	const change = (role: Role | null) => store.organizations.changeMember(organizationId, by, { role, by, permit: anything });
@@ -93,7 +95,6 @@ test('the last owner can neither leave nor step down, but one of two can', async
 });
 
 test('when two owners remove or demote each other at once, one stays', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	for (let round = 0; round < 30; round++) {
 		const tenant = await addTenant(store);
@@ -114,7 +115,6 @@ test('when two owners remove or demote each other at once, one stays', async () 
 });
 
 test('when ten owners leave at once, one stays', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const tenant = await addTenant(store);
 	const { organizationId } = tenant;
@@ -128,7 +128,6 @@ test('when ten owners leave at once, one stays', async () => {
 });
 
 test('one of twenty parallel removals of one member succeeds', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const tenant = await addTenant(store);
 	const userId = await addMember(store, tenant, 'member');
@@ -143,7 +142,6 @@ test('one of twenty parallel removals of one member succeeds', async () => {
 });
 
 test('removing a member removes their keys for gateways of the organization, and no others', async () => {
-	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const { organizationId } = tenant;
 	const userId = await addMember(store, tenant, 'member');
@@ -158,6 +156,7 @@ test('removing a member removes their keys for gateways of the organization, and
 });
 
 test('other ids find no member, and change nothing', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	for (const [organizationId, userId] of [
@@ -174,7 +173,6 @@ test('other ids find no member, and change nothing', async () => {
 });
 
 test('a change of members does not wait for a long insertion into the organization', async () => {
-	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const userId = await addMember(store, tenant, 'member');
 	const { host, port, username, password, name } = store.database;

@@ -2,14 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { asGatewayError } from '../../core/contract/errors.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addMember, addTenant, unstorable } from '../../test/helpers/samples.ts';
-import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 test('the creator of an organization owns it, and lists it in order of joining', async () => {
-	await using store = await testStore();
 	const tenant = await addTenant(store);
 	const userId = await addMember(store, tenant, 'viewer');
 	const made = await store.organizations.create(userId, { name: 'Acme', slugs: ['acme'] });
@@ -29,6 +34,7 @@ test('the creator of an organization owns it, and lists it in order of joining',
 });
 
 test('twenty parallel creations of one name each get their own slug, and with no slug left nothing is created', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { userId, slug } = await addTenant(store);
@@ -46,6 +52,7 @@ test('twenty parallel creations of one name each get their own slug, and with no
 });
 
 test('an unknown user creates no organization', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	for (const nobody of [randomUUID(), 'x'])
 		await assert.rejects(store.organizations.create(nobody, { name: 'Acme', slugs: ['acme'] }), { code: 'not_found' });
@@ -53,7 +60,6 @@ test('an unknown user creates no organization', async () => {
 });
 
 test('a rename changes the name of that organization alone, and leaves the slug', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const renamed = await store.organizations.update(mine.organizationId, { name: 'Other' });
 	const [membership] = await store.accounts.memberships(mine.userId);
@@ -64,7 +70,6 @@ test('a rename changes the name of that organization alone, and leaves the slug'
 });
 
 test('a name that cannot be stored is refused, naming the field', async () => {
-	await using store = await testStore();
 	const { userId, organizationId } = await addTenant(store);
 	for (const name of ['a\0b', 'a\udc00b']) {
 		await assert.rejects(store.organizations.create(userId, { name, slugs: ['acme'] }), unstorable('name'));
@@ -73,7 +78,6 @@ test('a name that cannot be stored is refused, naming the field', async () => {
 });
 
 test('its account is its creator, whoever owns it later, and also when they are gone', async () => {
-	await using store = await testStore();
 	const { organizationId, userId } = await addTenant(store);
 	const { id: second } = await store.organizations.create(userId, { name: 'Second', slugs: ['second'] });
 	assert.deepEqual([await store.organizations.account(organizationId), await store.organizations.account(second)], [userId, userId]);
@@ -85,7 +89,6 @@ test('its account is its creator, whoever owns it later, and also when they are 
 });
 
 test('an organization without a known creator is an account of its own', async () => {
-	await using store = await testStore();
 	const { organizationId } = await addTenant(store);
 	await administer(store.database, 'UPDATE organizations SET created_by = NULL');
 	const gone = randomUUID();

@@ -2,11 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { Store } from '../../core/store/store.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
-import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const inMinutes = (count: number): Date => new Date(Date.now() + count * 60_000);
 
@@ -24,7 +30,6 @@ async function addReset(store: Store, userId: string, expiresAt = inMinutes(60))
 }
 
 test('a change of the password ends every other login and every reset, of that user alone', async () => {
-	await using store = await testStore();
 	const [{ userId }, { userId: other }] = [await addTenant(store), await addTenant(store)];
 	const [keep, another, foreign] = [await logIn(store, userId), await logIn(store, userId), await logIn(store, other)];
 	const [reset, foreignReset] = [await addReset(store, userId), await addReset(store, other)];
@@ -39,7 +44,6 @@ test('a change of the password ends every other login and every reset, of that u
 });
 
 test('a change from an outdated password does nothing', async () => {
-	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const session = await logIn(store, userId);
 	const keep = randomUUID();
@@ -51,7 +55,6 @@ test('a change from an outdated password does nothing', async () => {
 });
 
 test('one of twenty parallel changes of one password succeeds', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { userId } = await addTenant(store);
 	const changes = Array.from({ length: 20 }, (_, n) =>
@@ -61,7 +64,6 @@ test('one of twenty parallel changes of one password succeeds', async () => {
 });
 
 test('an invalid session to keep, or another user’s, keeps nothing', async () => {
-	await using store = await testStore();
 	const [{ userId }, { userId: other }] = [await addTenant(store), await addTenant(store)];
 	for (const keep of ['', 'x', await logIn(store, other)]) {
 		const session = await logIn(store, userId);
@@ -71,7 +73,6 @@ test('an invalid session to keep, or another user’s, keeps nothing', async () 
 });
 
 test('a reset sets the password once, and ends every login and every other reset of the user', async () => {
-	await using store = await testStore();
 	const [{ userId }, { userId: other }] = [await addTenant(store), await addTenant(store)];
 	const [session, foreign] = [await logIn(store, userId), await logIn(store, other)];
 	const [reset, second, foreignReset] = [await addReset(store, userId), await addReset(store, userId), await addReset(store, other)];
@@ -90,7 +91,6 @@ test('a reset sets the password once, and ends every login and every other reset
 });
 
 test('one of fifty parallel redemptions of a user’s resets, same or different, succeeds', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	for (const count of [1, 5]) {
 		const { userId } = await addTenant(store);
@@ -105,7 +105,6 @@ test('one of fifty parallel redemptions of a user’s resets, same or different,
 });
 
 test('an expired or unknown reset does nothing; the database’s clock decides', async () => {
-	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const session = await logIn(store, userId);
 	const [reset, soon] = [await addReset(store, userId, inMinutes(-1)), await addReset(store, userId)];
@@ -119,7 +118,6 @@ test('an expired or unknown reset does nothing; the database’s clock decides',
 });
 
 test('the number of a user’s live resets is limited, also for concurrent requests', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { userId } = await addTenant(store);
 	await addReset(store, userId, inMinutes(-1));

@@ -2,11 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { Store } from '../../core/store/store.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addMember, addTenant } from '../../test/helpers/samples.ts';
-import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const client = { address: '127.0.0.1', userAgent: null, passwordHash: 'hash' };
 
@@ -17,7 +23,6 @@ async function logIn(store: Store, userId: string): Promise<string> {
 }
 
 test('a live login identifies its user, without the password, and all memberships in order of joining', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const userId = await addMember(store, theirs, 'viewer');
 	await store.organizations.create(userId, { name: 'Third', slugs: ['third'] });
@@ -40,7 +45,6 @@ test('a live login identifies its user, without the password, and all membership
 });
 
 test('a user without an organization still has the login', async () => {
-	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const id = await logIn(store, userId);
 	await administer(store.database, 'DELETE FROM organizations');
@@ -48,7 +52,6 @@ test('a user without an organization still has the login', async () => {
 });
 
 test('a login belongs to its user only, and an invalid id names none', async () => {
-	await using store = await testStore();
 	const [mine, theirs] = [await addTenant(store), await addTenant(store)];
 	const id = await logIn(store, mine.userId);
 	for (const [session, user] of [
@@ -65,7 +68,6 @@ test('a login belongs to its user only, and an invalid id names none', async () 
 });
 
 test('a login ends once, for every replica', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { userId } = await addTenant(store);
 	const [id, other] = [await logIn(store, userId), await logIn(store, userId)];
@@ -78,6 +80,7 @@ test('a login ends once, for every replica', async () => {
 });
 
 test('no login starts for an unknown user, or with an outdated password', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const id = randomUUID();
@@ -87,7 +90,6 @@ test('no login starts for an unknown user, or with an outdated password', async 
 });
 
 test('no login with the former password outlives its change, whatever the timing', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	for (let round = 0; round < 20; round++) {
 		const { userId } = await addTenant(store);
@@ -102,6 +104,7 @@ test('no login with the former password outlives its change, whatever the timing
 });
 
 test('the client’s own description never keeps it out', async () => {
+	// It looks at whole tables.
 	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const id = randomUUID();
@@ -112,7 +115,6 @@ test('the client’s own description never keeps it out', async () => {
 });
 
 test('old logins and resets that expired a day ago are removed, and no others', async () => {
-	await using store = await testStore();
 	const { userId } = await addTenant(store);
 	const [old, live] = [await logIn(store, userId), await logIn(store, userId)];
 	await administer(store.database, `UPDATE sessions SET created_at = now() - interval '31 days' WHERE id = '${old}'`);

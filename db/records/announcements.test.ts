@@ -2,12 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { Topic } from '../../core/store/store.ts';
 import { until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { begin } from '../../test/helpers/records.ts';
 import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const EVENTS: [id: string, doing: (world: Awaited<ReturnType<typeof begin>>) => Promise<unknown>][] = [
 	['an update', ({ organizationId, scope, records }) => records.update(organizationId, scope, { key: 'a', revision: 1, value: { n: 2 } })],
@@ -48,7 +54,6 @@ for (const [id, doing] of EVENTS)
 	});
 
 test('many watched records removed at once share one topic, and expired ones are removed unannounced', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, records } = await begin(store);
 	await using replica = await listen(store);
 	const fill = (tag: string, count: number, expiresAt = 'NULL') =>
@@ -67,7 +72,6 @@ test('many watched records removed at once share one topic, and expired ones are
 });
 
 test('the coming of a watched record is announced by its place and key, also in the place of an expired one', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await using replica = await listen(store, true);
 	for (const at of [scope, { ...scope, gatewayId: null }]) {

@@ -1,11 +1,17 @@
 // The audit log of records that their plugin names.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { actor, sorted, type Told, told } from '../../test/helpers/audit.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { begin } from '../../test/helpers/records.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const CLIENT = { type: 'oauth_client', name: 'Ada’s editor' };
 
@@ -16,7 +22,6 @@ async function logOf(store: TestStore, organizationId: string): Promise<Told[]> 
 }
 
 test('adding and removing a named record is logged, with the actor and without its values', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put } = await begin(store);
 	const who = actor();
 	const own = store.as(who).records;
@@ -38,7 +43,6 @@ test('adding and removing a named record is logged, with the actor and without i
 });
 
 test('an expired record is not logged as removed, and its replacement is logged as new', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a', {}, { tags: ['t'], ttlMs: -1_000, audited: CLIENT });
 	await put('b', {}, { tags: ['t'], ttlMs: -1_000, audited: CLIENT });
@@ -55,7 +59,6 @@ test('an expired record is not logged as removed, and its replacement is logged 
 });
 
 test('removing a gateway removes its records, logged with the actor; removing an organization removes its log', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put } = await begin(store);
 	const who = actor();
 	await put('a', {}, { audited: CLIENT });

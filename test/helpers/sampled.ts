@@ -4,8 +4,10 @@
 const WHOLE = 'GATEHOUSE_TEST_WHOLE';
 
 /** Returns every `nth` case from the first on, or from another one, the same ones each time; all of them in a sweep. */
-export const sampled = <T>(cases: T[], nth: number, from = 0): T[] =>
-	process.env[WHOLE] ? cases : cases.filter((_case, at) => at % nth === from);
+export const sampled = <T>(cases: T[], nth: number, from = 0): T[] => cases.filter((_case, at) => isSampled(at, nth, from));
+
+/** Tells whether a sample of every `nth` case has this one. */
+export const isSampled = (at: number, nth: number, from = 0): boolean => Boolean(process.env[WHOLE]) || at % nth === from;
 
 /** Returns the number of rounds: few in `npm test`, all in a sweep. */
 export const rounds = ({ few, all }: { few: number; all: number }): number => (process.env[WHOLE] ? all : few);

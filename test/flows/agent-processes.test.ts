@@ -26,11 +26,12 @@ const count = async (sql: string): Promise<number> => Number((await administer(d
 const allEnded = (): Promise<void> => until(async () => (await count('runs WHERE finished_at IS NULL')) === 0, 'all have ended', 100);
 
 test('a process is killed among its runs: another one ends them, and the trace says what was repeated', async () => {
-	const agent = await addChain(world, 300);
+	const agent = await addChain(world, 500);
 	await using dying = await agentProcess(database, QUICK);
 	const started = await startMany(world, agent, 12);
-	const ofDying = `effects WHERE pid = ${dying.child.pid}`;
-	await until(async () => (await count(`${ofDying} AND what = 'ended'`)) >= 1 && (await count(ofDying)) % 2 === 1, 'it has begun', 5);
+	const [begun, ended] = ['begun', 'ended'].map((what) => `count(*) FILTER (WHERE what = '${what}')`);
+	const isAmong = `(SELECT FROM effects WHERE pid = ${dying.child.pid} HAVING ${ended} >= 1 AND ${begun} > ${ended}) AS among`;
+	await until(async () => (await count(isAmong)) === 1, 'it is among its runs', 5);
 	dying.child.kill('SIGKILL');
 	// It starts after the other one is gone, or it could have taken all of the runs.
 	await using living = await agentProcess(database, QUICK);

@@ -37,6 +37,7 @@ export interface CodeOptions {
 	memoryMb?: number;
 }
 
+/** Runs code, by default with the longest time that a tool may have, which a busy neighbour does not use up. */
 export function runCode(code: string, { parameters = {}, call = codeCall(null), ...limits }: CodeOptions = {}): Promise<ToolResult> {
-	return javascript.execute(parameters, { code, timeoutMs: 5000, memoryMb: 64, ...limits }, call);
+	return javascript.execute(parameters, { code, timeoutMs: 30_000, memoryMb: 64, ...limits }, call);
 }

@@ -26,7 +26,9 @@ export function readBody(request: IncomingMessage, maxBytes: number, codings?: r
 	if (length === undefined && transfer === undefined) return NO_BODY;
 	codingOf(encoding, codings);
 	if (Number(length) > maxBytes) throw tooLarge(maxBytes);
-	return collect(request, maxBytes);
+	if (!request.complete || request.readableLength > maxBytes) return collect(request, maxBytes);
+	// A small body has arrived when its request begins. Nothing decodes it, so it is bytes; null is an empty one.
+	return Promise.resolve((request.read() as Buffer | null) ?? Buffer.alloc(0));
 }
 
 /** Reads by events: leaving an iterator over the request would destroy the socket, on which the 413 still has to be sent. */

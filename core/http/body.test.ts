@@ -1,0 +1,53 @@
+// Tests the reading of bodies over real connections: those that have arrived as a whole when they are read, and those that have not.
+
+import assert from 'node:assert/strict';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { until } from '../../test/helpers/clock.ts';
+import { httpUpstream } from '../../test/helpers/upstream.ts';
+import { readBody } from './body.ts';
+
+const MAX_BYTES = 7;
+
+/** Whether the server reads at once, or when the body has arrived. */
+type When = 'at once' | 'when it is there';
+
+/** Sends a body in pieces. @returns what was read, or the code of the error */
+async function read(t: TestContext, when: When, pieces: string[], headers: IncomingHttpHeaders = {}): Promise<string | null> {
+	const { promise, resolve, reject } = Promise.withResolvers<string | null>();
+	const upstream = await httpUpstream(t, async (incoming, response) => {
+		try {
+			if (when === 'when it is there') await until(() => incoming.complete, 'it is there', 1);
+			const body = await readBody(incoming, MAX_BYTES);
+			resolve(body?.toString() ?? null);
+		} catch (thrown) {
+			resolve((thrown as { code: string }).code);
+		}
+		response.end();
+	});
+	const sending = request(upstream.origin, { method: 'POST', headers });
+	sending.on('error', reject);
+	for (const piece of pieces) {
+		sending.write(piece);
+		await turn();
+	}
+	sending.end();
+	return promise;
+}
+
+for (const when of ['at once', 'when it is there'] as const) {
+	test(`a body that is read ${when} is the same in one piece, in several, and empty`, async (t) => {
+		assert.equal(await read(t, when, ['{"a":1}'], { 'content-length': '7' }), '{"a":1}');
+		assert.equal(await read(t, when, ['{"a"', ':', '1}'], { 'content-length': '7' }), '{"a":1}');
+		assert.equal(await read(t, when, ['{"a"', ':', '1}']), '{"a":1}');
+		assert.equal(await read(t, when, [], { 'transfer-encoding': 'chunked' }), '');
+		assert.equal(await read(t, when, [], { 'content-length': '0' }), '');
+	});
+
+	test(`a body that is read ${when} has at most as many bytes as may be, whatever its length says`, async (t) => {
+		assert.equal(await read(t, when, ['{"a":12}'], { 'content-length': '8' }), 'payload_too_large');
+		assert.equal(await read(t, when, ['{"a":', '12}']), 'payload_too_large');
+		assert.equal(await read(t, when, ['ééé', 'é']), 'payload_too_large');
+	});
+}

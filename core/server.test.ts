@@ -1,9 +1,12 @@
 // Tests of the rules for every response, whichever route sends it: the one error body, headers, and the log line.
 
 import assert from 'node:assert/strict';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { ResponseObject, ResponseToolkit, ServerInjectResponse, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
+import { until } from '../test/helpers/clock.ts';
 import { startCore, type TestCore } from '../test/helpers/core.ts';
 import { GatewayError } from './contract/errors.ts';
 
@@ -28,6 +31,9 @@ circular.self = circular;
 /** An error of a package that has its own copy of the class. */
 const foreign = () => Object.assign(new Error('The pet is taken.'), { code: 'conflict', details: [{ path: '/pet', message: 'taken' }] });
 
+/** The callers whose requests have begun. */
+const begun: unknown[] = [];
+
 const ROUTES: ServerRoute[] = [
 	{
 		method: 'GET',
@@ -36,6 +42,7 @@ const ROUTES: ServerRoute[] = [
 		handler: () => ({ ok: 1 }),
 	},
 	{ method: 'POST', path: '/apis', options: { auth: false }, handler: () => ({ ok: 1 }) },
+	{ method: 'GET', path: '/apis/begun', options: { auth: false }, handler: ({ query }) => begun.push(query['by']) },
 	failing('/apis/bug', () => new Error('canary')),
 	failing('/apis/foreign', foreign),
 	failing('/apis/internal', () => new GatewayError('internal', 'It has to be entered again.', { cause: new Error('canary') })),
@@ -172,4 +179,20 @@ test('an error with headers and details that cannot be sent keeps its status and
 	const { statusCode, headers, payload } = await ask('/apis/odd-error');
 	const { message, details } = JSON.parse(payload);
 	assert.deepEqual([statusCode, message, details, headers['x-a'], headers['x-b']], [409, 'It is taken.', undefined, undefined, 'd']);
+});
+
+test('the requests of a turn begin together at its end, and one whose client has left by then does not', async () => {
+	const receive = (by: string): IncomingMessage => {
+		const request = new IncomingMessage(new Socket());
+		Object.assign(request, { httpVersion: '1.1', method: 'GET', url: `/apis/begun?by=${by}`, headers: { host: 'gatehouse.example' } });
+		core.server.listener.emit('request', request, new ServerResponse(request));
+		return request;
+	};
+	receive('one');
+	receive('gone').destroy();
+	receive('another');
+	await Promise.resolve();
+	assert.deepEqual(begun, []);
+	await until(() => begun.length > 1, 'they begin');
+	assert.deepEqual(begun, ['one', 'another']);
 });

@@ -15,6 +15,7 @@ import { assertQuery, isDecodable } from './http/queries.ts';
 import type { ReservedSegments } from './http/reserved.ts';
 import { detailsOf, SENTENCES } from './kit/input-faults.ts';
 import { limitHeaders } from './limits/limits.ts';
+import { atTurnEnd } from './process/turn-end.ts';
 import type { Store } from './store/store.ts';
 import { keepTrace } from './telemetry/request-fields.ts';
 import { activeSpan } from './telemetry/spans.ts';
@@ -72,13 +73,20 @@ export function createServer({ config, log, limits, reserved, store, telemetry =
 	return server;
 }
 
-/** Wraps all of hapi's request handling in a deadline and a span: hapi has many steps, and none of them encloses the others. */
+/**
+ * Wraps all of hapi's request handling in a deadline and a span: hapi has many steps, and none of them encloses the others. The requests of one
+ * turn of the event loop begin together, so that each step is done for all of them in a row.
+ */
 function handleRequests(listener: Listener, store: ServerParts['store'], telemetry: Pick<Telemetry, 'request'>): void {
 	const [handle] = listener.listeners('request');
 	if (!handle) throw new Error('hapi does not listen for requests.');
 	listener.removeAllListeners('request');
 	listener.on('request', (request, response) =>
-		telemetry.request(request, response, () => store.withDeadline(() => handle.call(listener, request, response))),
+		atTurnEnd(() => {
+			// hapi would not hear any more that the client has left.
+			if (!request.destroyed)
+				telemetry.request(request, response, () => store.withDeadline(() => handle.call(listener, request, response)));
+		}),
 	);
 }
 

@@ -84,10 +84,11 @@ class Exchange implements Dispatcher.DispatchHandler {
 		else this.#chunks.push(chunk);
 	}
 
+	/** Hands the answer over, with all others of this turn: what follows is then done for all of them in a row. */
 	onResponseEnd(): void {
 		const [first] = this.#chunks;
 		const body = first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#sizeBytes);
-		this.#settle.resolve({ status: this.#status, headers: joined(this.#headers), body });
+		atTurnEnd(() => this.#settle.resolve({ status: this.#status, headers: joined(this.#headers), body }));
 	}
 
 	onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -31,17 +31,13 @@ export function handle(
 		running.then(discard, () => undefined);
 		return fault;
 	};
-	const running = begun(() => route.handler(incoming, config, call));
-	return inTime(running, HANDLER_MS, late, (thrown) => asError(thrown, plugin));
-}
-
-/** Returns the promise of a handler; a rejected one of a handler that throws before it returns one. */
-function begun(handler: () => unknown): Promise<unknown> {
+	let running: Promise<unknown>;
 	try {
-		return Promise.resolve(handler());
+		running = Promise.resolve(route.handler(incoming, config, call));
 	} catch (thrown) {
-		return Promise.reject(thrown);
+		return Promise.reject(asError(thrown, plugin));
 	}
+	return inTime(running, HANDLER_MS, late, (thrown) => asError(thrown, plugin));
 }
 
 /** The server does not take anything but errors. */

@@ -167,7 +167,6 @@ async function serve(request: Request, { parts, gateways, only, identities, admi
 	assertQuery(incoming.target);
 	const leaving = clientLeaving(request);
 	const identity = identities.at(mounted, request);
-	const { limits } = parts;
 	const around = {
 		organizationId: gateway.organizationId,
 		gateway,
@@ -186,7 +185,7 @@ async function serve(request: Request, { parts, gateways, only, identities, admi
 	const passed = hooks && (await authenticate(incoming, gateway, mounted.methods, hooks));
 	const caller = passed?.caller ?? null;
 	nameCaller(request, caller);
-	const counting = limits.ofGateway(request, gateway.id, subjectOf(caller));
+	const counting = parts.limits.ofGateway(request, gateway.id, subjectOf(caller));
 	if (counting) await counting;
 	if (caller?.keyId) parts.recorder.used(gateway.organizationId, caller.keyId);
 	if (!match) throw unmatched(mounted.router, path);
@@ -196,8 +195,8 @@ async function serve(request: Request, { parts, gateways, only, identities, admi
 	incoming.body = await readFor(request, route, passed && verifierOf(passed, incoming, { mounted, gateway, hooks }));
 	// A method that verified the body served the request in between.
 	request.plugins.servedBy = servedBy;
-	const countTool = (limit: ToolLimit): Promise<void> => limits.ofTool(request, limit, subjectOf(caller));
-	const countCall = async (): Promise<void> => limits.ofGateway(request, gateway.id, subjectOf(caller));
+	const countTool = (limit: ToolLimit): Promise<void> => parts.limits.ofTool(request, limit, subjectOf(caller));
+	const countCall = async (): Promise<void> => parts.limits.ofGateway(request, gateway.id, subjectOf(caller));
 	const lists = route.lists === true;
 	const call = new PluginCall(parts.services, { ...around, plugin, caller, shelf: mounted.shelf, countTool, countCall, lists, config });
 	const from = { plugin, gaveCookie: (cookie: string) => identity.gaveCookie(cookie) };

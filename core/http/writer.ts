@@ -47,8 +47,7 @@ function end(res: ServerResponse, body: string | Buffer | null, bytes: number | 
 		if (res.destroyed) return;
 		// Text of ASCII alone needs no conversion.
 		if (typeof body === 'string' && bytes === body.length) res.end(body, 'latin1');
-		else if (body) res.end(body);
-		else res.end();
+		else res.end(body ?? '');
 	});
 }
 
@@ -92,13 +91,10 @@ function vary(headers: AnswerHeaders, name: string): void {
 
 /** Whether no further request is read from the connection: the service stops, or the request was not read to its end. */
 function isLast(request: Request): boolean {
-	const {
-		server,
-		raw: { req },
-	} = request;
+	const { req } = request.raw;
 	// hapi's types lack it.
 	if ((request as { isInjected?: boolean }).isInjected) return false;
-	if (!server.info.started) return true;
+	if (!request.server.info.started) return true;
 	const { 'content-length': length, 'transfer-encoding': transfer } = req.headers;
 	return (length !== undefined || transfer !== undefined) && !req.complete;
 }

@@ -196,3 +196,15 @@ test('the requests of a turn begin together at its end, and one whose client has
 	await until(() => begun.length > 1, 'they begin');
 	assert.deepEqual(begun, ['one', 'another']);
 });
+
+test('a request that arrives in the turn in which the server stops is answered', async () => {
+	await using own = await startCore({ routes: ROUTES });
+	await own.server.start();
+	const stopped = new Promise<void>((resolve) =>
+		// It is told after the server, in the same turn.
+		own.server.listener.once('request', () => resolve(own.server.stop({ timeout: 10_000 }))),
+	);
+	const answer = await fetch(`${own.server.info.uri}/apis`);
+	assert.deepEqual([answer.status, await answer.json()], [200, { ok: 1 }]);
+	await stopped;
+});

@@ -68,15 +68,14 @@ export function createServer({ config, log, limits, reserved, store, telemetry =
 	const ended = new WeakSet<Socket>();
 	const door = { config, log, limits, cors };
 	server.ext('onRequest', (request, h) => admit(request, h, { server, reserved, door, ended }));
+	// hapi closes the connections that have no request, and those of this turn have not begun.
+	server.ext('onPreStop', () => new Promise<void>(atTurnEnd));
 	server.ext('onPreResponse', (request, h) => finish(request, h, door));
 	server.events.on('response', (request) => logHapis(request, { config, log }));
 	return server;
 }
 
-/**
- * Wraps all of hapi's request handling in a deadline and a span: hapi has many steps, and none of them encloses the others. The requests of one
- * turn of the event loop begin together, so that each step is done for all of them in a row.
- */
+/** Begins the requests of a turn of the event loop in a row, each in its deadline and span, which none of hapi's many steps would enclose. */
 function handleRequests(listener: Listener, store: ServerParts['store'], telemetry: Pick<Telemetry, 'request'>): void {
 	const [handle] = listener.listeners('request');
 	if (!handle) throw new Error('hapi does not listen for requests.');

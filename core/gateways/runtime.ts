@@ -1,4 +1,4 @@
-// Serves published gateways: resolve → match → authenticate → limit → body → dispatch to the adapter (core/README.md, "The way of a
+// Serves published gateways: resolve → match → authenticate → limit → body → dispatch to the adapter (core/README.md, "The path of a
 // request").
 
 import type { Request, Server } from '@hapi/hapi';

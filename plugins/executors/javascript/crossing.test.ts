@@ -8,8 +8,8 @@ import { httpUpstream } from '../../../test/helpers/upstream.ts';
 import { createOutbound } from './outbound.ts';
 
 /**
- * A limit far above the 1 to 5 ms that such messages take, and far below the 810, 206, 148 and 175 ms that some took before they were
- * bounded.
+ * A limit far above the 1 to 5 ms that such messages take, and far below the 206, 148 and 175 ms that some took before they were bounded, and
+ * the 810 that four times the headers did.
  */
 const MOST_CPU_MS = 60;
 const INVALID = Buffer.alloc(5 * 1024 * 1024 - 1, 0xff);
@@ -19,8 +19,8 @@ const forged = (stack: string): string => `String.prototype.slice = (_from, to) 
 
 const CASES: [what: string, code: string, says: RegExp][] = [
 	[
-		'200,000 headers',
-		`const headers = {}; for (let n = 0; n < 200000; n++) headers["x-" + n] = "1"; ${sent('fetch(parameters.url, { headers })')}`,
+		'50,000 headers',
+		`const headers = {}; for (let n = 0; n < 50000; n++) headers["x-" + n] = "1"; ${sent('fetch(parameters.url, { headers })')}`,
 		/A request may have 100 headers\./,
 	],
 	[

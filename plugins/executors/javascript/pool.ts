@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { FairQueue, GatewayError, type QueueLimits as Limits, type QueueRequest, raceWith } from '../../../core/index.ts';
 import { Cores } from './cores.ts';
 import type { CheckTask, RunTask } from './messages.ts';
+import { Rests } from './rests.ts';
 import type { Ended, RunLimits, Thread } from './thread.ts';
 import { Threads } from './threads.ts';
 
@@ -16,14 +17,6 @@ const UNIT_BYTES = 64 * MEGABYTE;
 export const COMPUTING = Math.max(2, Math.min(16, 2 * CORES));
 const LIMITS: Limits = { units: UNITS, computing: COMPUTING, waiting: 8000, waitingBytes: 64 * MEGABYTE };
 const MAX_WAIT_MS = 30_000;
-/** A slot rests for so long if its run cost a thread, or tens of megabytes, which cost more than most runs. */
-const COOLING_MS = { thread: 1000, memory: 250 };
-/**
- * A slot whose run computed for longer than `freeMs` rests for so many times as long, and again for each other account with resting
- * slots: however many runs compute without end, together they take less than half of the cores on average, and leave the rest to those
- * that answer requests.
- */
-const REST = { freeMs: 50, times: 4, maxMs: 60_000 };
 /** Deadline of a check; the longest code takes 0.1 s on an idle machine. */
 const CHECK_MS = 5000;
 
@@ -68,8 +61,7 @@ class Turns {
 	readonly #queue: FairQueue<Waiter>;
 	readonly #cores = new Cores(CORES);
 	readonly #threads = new Threads({ failed: (cause) => this.#refuseNext(cause), started: () => this.#serve() });
-	/** The number of resting slots, by account. */
-	readonly #resting = new Map<string, number>();
+	readonly #rests = new Rests();
 
 	constructor(limits: Limits) {
 		this.#queue = new FairQueue(limits);
@@ -80,17 +72,16 @@ class Turns {
 		const thread = await this.#turn(asked, signal);
 		this.#cores.begin(account, thread);
 		thread.onWaiting = () => this.#noteWaiting(account, thread);
-		let restMs = 0;
+		let ended: Ended | null = null;
 		try {
-			const ended = await work(thread);
-			restMs = restOf(ended, this.#resting.size + (this.#resting.has(account) ? 0 : 1));
+			ended = await work(thread);
 			return ended;
 		} finally {
 			if (thread.isWaiting) this.#queue.compute(account, 1);
 			else this.#cores.end(account, thread);
 			this.#threads.putBack(thread);
 			this.#queue.giveBack(asked);
-			this.#leave(account, thread.isGone ? Math.max(COOLING_MS.thread, restMs) : restMs);
+			this.#leave(account, this.#rests.msAfter(account, ended, thread));
 		}
 	}
 
@@ -148,26 +139,9 @@ class Turns {
 
 	#leave(account: string, restMs: number): void {
 		if (restMs === 0) this.#queue.compute(account, -1);
-		else this.#rest(account, restMs);
+		else this.#rests.begin(account, restMs, () => this.#leave(account, 0));
 		this.#serve();
 	}
-
-	#rest(account: string, restMs: number): void {
-		this.#resting.set(account, (this.#resting.get(account) ?? 0) + 1);
-		const rested = (): void => {
-			const others = (this.#resting.get(account) ?? 1) - 1;
-			if (others > 0) this.#resting.set(account, others);
-			else this.#resting.delete(account);
-			this.#leave(account, 0);
-		};
-		setTimeout(rested, restMs).unref();
-	}
-}
-
-/** @param accounts number of accounts with resting slots, this one included */
-function restOf({ computedMs, isHeavy }: Ended, accounts: number): number {
-	const restMs = computedMs > REST.freeMs ? Math.min(REST.times * computedMs * accounts, REST.maxMs) : 0;
-	return isHeavy ? Math.max(COOLING_MS.memory, restMs) : restMs;
 }
 
 const busy = (why: string): GatewayError => new GatewayError('rate_limited', `${why}: JavaScript tools are busy. Try again later.`);

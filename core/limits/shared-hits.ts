@@ -26,46 +26,44 @@ export interface CountedHit {
 }
 
 /**
- * Takes hits one after the other: for each the number of its windows, then five numbers of each. They are one text, since the client spends
- * more on each argument than on all of these numbers. All or nothing: either every window of a
- * hit has room and all are counted, or none is. Of the full windows, the one that ends last refuses: a client that waits for it finds room
- * in all. The answer holds for each hit the refusing window (0: none), then the count and the remaining time of each.
+ * Takes hits one after the other: for each the number of its windows, then six numbers of each, of which the first is the place of its key. They
+ * are one text, since the client spends more on each argument than on all of these numbers. Each window is read once and written once, however
+ * many hits count in it. All or nothing: either every window of a hit has room and all are counted, or none is. Of the full windows, the one that
+ * ends last refuses: a client that waits for it finds room in all. The answer holds for each hit the refusing window (0: none), then the count and
+ * the remaining time of each.
  */
 const HITS = defineScript(`
-local numbers = {}
+local numbers, stored, now, lefts, renewed = {}, {}, {}, {}, {}
 for number in string.gmatch(ARGV[1], '%S+') do numbers[#numbers + 1] = tonumber(number) end
-local answer, key, arg = {}, 0, 0
-while key < #KEYS do
-	local size = numbers[arg + 1]
-	arg = arg + 1
-	local refused, last, stored, counts, lefts = 0, -1, {}, {}, {}
+for key = 1, #KEYS do
+	stored[key] = tonumber(redis.call('GET', KEYS[key]) or '0')
+	now[key], lefts[key] = stored[key], redis.call('PTTL', KEYS[key])
+end
+local answer, arg = {}, 0
+while arg < #numbers do
+	local size, refused, last = numbers[arg + 1], 0, -1
 	for i = 1, size do
-		local at = arg + (i - 1) * 5
-		local max, leftMs, cost = numbers[at + 1], numbers[at + 2], numbers[at + 3]
-		local unreported, floor = numbers[at + 4], numbers[at + 5]
-		stored[i] = tonumber(redis.call('GET', KEYS[key + i]) or '0')
-		counts[i] = math.max(stored[i], floor) + unreported
-		lefts[i] = redis.call('PTTL', KEYS[key + i])
-		local ends = (lefts[i] < 0 or (unreported > 0 and lefts[i] < leftMs)) and leftMs or lefts[i]
-		if counts[i] + math.max(cost, 1) > max and ends > last then refused, last = i, ends end
+		local at = arg + (i - 1) * 6 + 2
+		local key, max, leftMs, cost, unreported, floor = unpack(numbers, at, at + 5)
+		local ends = (lefts[key] < 0 or (unreported > 0 and lefts[key] < leftMs)) and leftMs or lefts[key]
+		if math.max(now[key], floor) + unreported + math.max(cost, 1) > max and ends > last then refused, last = i, ends end
 	end
 	answer[#answer + 1] = refused
 	for i = 1, size do
-		local at = arg + (i - 1) * 5
-		local leftMs, cost, unreported = numbers[at + 2], numbers[at + 3], numbers[at + 4]
-		local count = counts[i] + (refused == 0 and cost or 0)
-		local left = lefts[i]
-		if count > stored[i] then
-			redis.call('INCRBY', KEYS[key + i], count - stored[i])
-			if left < 0 or (unreported > 0 and left < leftMs) then
-				redis.call('PEXPIRE', KEYS[key + i], leftMs)
-				left = leftMs
-			end
+		local at = arg + (i - 1) * 6 + 2
+		local key, max, leftMs, cost, unreported, floor = unpack(numbers, at, at + 5)
+		local count = math.max(now[key], floor) + unreported + (refused == 0 and cost or 0)
+		if count > now[key] then
+			now[key] = count
+			if lefts[key] < 0 or (unreported > 0 and lefts[key] < leftMs) then lefts[key], renewed[key] = leftMs, true end
 		end
-		answer[#answer + 1] = count
-		answer[#answer + 1] = left
+		answer[#answer + 1], answer[#answer + 2] = count, lefts[key]
 	end
-	key, arg = key + size, arg + size * 5
+	arg = arg + size * 6 + 1
+end
+for key = 1, #KEYS do
+	if now[key] > stored[key] then redis.call('INCRBY', KEYS[key], now[key] - stored[key]) end
+	if renewed[key] then redis.call('PEXPIRE', KEYS[key], lefts[key]) end
 end
 return answer`);
 
@@ -102,15 +100,17 @@ export class SharedHits {
 		if (sent.length === 0) return;
 		this.#waiting = [];
 		this.#size = 0;
-		const keys: string[] = [];
+		const places = new Map<string, number>();
 		let numbers = '';
 		for (const { windows } of sent) {
 			numbers += `${windows.length} `;
 			for (const { key, max, leftMs, cost, unreported, floor } of windows) {
-				keys.push(`limit:${key}`);
-				numbers += `${max} ${leftMs} ${cost} ${unreported} ${floor} `;
+				const place = places.get(key) ?? places.size + 1;
+				places.set(key, place);
+				numbers += `${place} ${max} ${leftMs} ${cost} ${unreported} ${floor} `;
 			}
 		}
+		const keys = Array.from(places.keys(), (key) => `limit:${key}`);
 		this.#shared.run(HITS, keys, [numbers]).then(
 			(answer) => deliver(sent, answer),
 			(error: unknown) => {

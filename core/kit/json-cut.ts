@@ -33,9 +33,11 @@ export async function cutJson(text: string, limits: CutLimits): Promise<CutJson 
 	const outline = await outlineJson(text, limits.maxDepth);
 	if (outline === null) return null;
 	const cutter: Cutter = { outline, maxDepth: limits.maxDepth, notes: [], slice: new TimeSlice() };
+	const steps = fit(cutter, { ...outline, budget: limits.maxChars, rules: rulesOf(limits.schema ?? null), path: '', depth: 1 });
 	try {
-		const cut = await fit(cutter, { ...outline, budget: limits.maxChars, rules: rulesOf(limits.schema ?? null), path: '', depth: 1 });
-		return cut === null ? null : { text: cut, notes: cutter.notes };
+		let step = steps.next();
+		for (; !step.done; step = steps.next()) await cutter.slice.next();
+		return step.value === null ? null : { text: step.value, notes: cutter.notes };
 	} catch (error) {
 		if (error instanceof SyntaxError) return null;
 		throw error;
@@ -49,6 +51,12 @@ interface Cutter {
 	slice: TimeSlice;
 }
 
+/**
+ * Work that ends with a text, or null where there is none, and yields whenever its time slice is used up. A promise for each of a hundred
+ * thousand values would cost more than the work.
+ */
+type Steps = Generator<undefined, string | null, undefined>;
+
 /** One value, and the number of characters that it may take. */
 interface Part extends JsonSpan {
 	budget: number;
@@ -59,22 +67,22 @@ interface Part extends JsonSpan {
 }
 
 /** Returns the value in at most `budget` characters; null, with no note, when that is impossible. */
-async function fit(cutter: Cutter, part: Part): Promise<string | null> {
+function* fit(cutter: Cutter, part: Part): Steps {
 	const noted = cutter.notes.length;
-	const text = await fitValue(cutter, part);
+	const text = yield* fitValue(cutter, part);
 	if (text === null) cutter.notes.length = noted;
 	return text;
 }
 
-async function fitValue(cutter: Cutter, part: Part): Promise<string | null> {
+function* fitValue(cutter: Cutter, part: Part): Steps {
 	const { outline, maxDepth } = cutter;
 	const { start, end, budget, depth } = part;
 	const first = outline.text[start];
 	if (isWhole(cutter, part, budget)) return outline.text.slice(start, end);
 	if ((first === '[' || first === '{') && depth > maxDepth) return emptied(cutter, part, first);
 	if (budget < 2) return null;
-	if (first === '[') return fitList(cutter, part);
-	if (first === '{') return fitObject(cutter, part);
+	if (first === '[') return yield* fitList(cutter, part);
+	if (first === '{') return yield* fitObject(cutter, part);
 	return first === '"' ? fitText(cutter, part) : null;
 }
 
@@ -119,7 +127,7 @@ function wholeCharacters(text: string, start: number, end: number): string {
 }
 
 /** Keeps as many items as fit. An item too long for the remaining budget is itself cut, if at least half of the budget remains. */
-async function fitList(cutter: Cutter, part: Part): Promise<string | null> {
+function* fitList(cutter: Cutter, part: Part): Steps {
 	const { start, budget, rules, path, depth } = part;
 	const { outline } = cutter;
 	/** End of the unchanged items, which are copied as one piece. */
@@ -128,7 +136,7 @@ async function fitList(cutter: Cutter, part: Part): Promise<string | null> {
 	const cut: string[] = [];
 	let left = budget - 2;
 	for (const item of itemsOf(outline, start)) {
-		if (cutter.slice.isOver) await cutter.slice.next();
+		if (cutter.slice.isOver) yield;
 		const isShort = item.end - verbatimEnd < left;
 		if (!isShort && left < budget / 2) break;
 		if (isShort && cut.length === 0 && isWhole(cutter, item, left)) {
@@ -137,7 +145,7 @@ async function fitList(cutter: Cutter, part: Part): Promise<string | null> {
 			kept += 1;
 			continue;
 		}
-		const text = await fit(cutter, {
+		const text = yield* fit(cutter, {
 			...item,
 			budget: left - 1,
 			rules: rulesOfItem(rules, kept),
@@ -163,11 +171,11 @@ interface Named extends Member {
 	size: number;
 }
 
-async function fitObject(cutter: Cutter, part: Part): Promise<string | null> {
+function* fitObject(cutter: Cutter, part: Part): Steps {
 	const members: Named[] = [];
 	let names = 2;
 	for (const member of membersOf(cutter.outline, part.start)) {
-		if (cutter.slice.isOver) await cutter.slice.next();
+		if (cutter.slice.isOver) yield;
 		members.push({ ...member, name: nameOf(member.key), size: member.end - member.start });
 		names += member.key.length + 2;
 		// There is not enough room for all members, however many more there are.
@@ -175,7 +183,7 @@ async function fitObject(cutter: Cutter, part: Part): Promise<string | null> {
 	}
 	const isTable = names > part.budget || members.length > MAX_MEMBERS;
 	const share = isTable ? 0 : fairShare(members, part.budget - names);
-	return share < LEAST_SHARE ? firstMembers(cutter, part, members) : allMembers(cutter, part, { members, share });
+	return yield* share < LEAST_SHARE ? firstMembers(cutter, part, members) : allMembers(cutter, part, { members, share });
 }
 
 /** Returns the maximum length of each value so that all fit: short values leave their share to long ones. */
@@ -190,13 +198,13 @@ function fairShare(members: readonly Named[], room: number): number {
 	return Number.POSITIVE_INFINITY;
 }
 
-async function allMembers(cutter: Cutter, part: Part, { members, share }: { members: Named[]; share: number }): Promise<string | null> {
+function* allMembers(cutter: Cutter, part: Part, { members, share }: { members: Named[]; share: number }): Steps {
 	const kept: string[] = [];
 	const names = new Set<string>();
 	const leftOut: string[] = [];
 	for (const member of members) {
-		if (cutter.slice.isOver) await cutter.slice.next();
-		const text = await fitMember(cutter, part, member, Math.min(member.size, share));
+		if (cutter.slice.isOver) yield;
+		const text = yield* fitMember(cutter, part, member, Math.min(member.size, share));
 		if (text === null) {
 			leftOut.push(member.name);
 			continue;
@@ -210,14 +218,14 @@ async function allMembers(cutter: Cutter, part: Part, { members, share }: { memb
 }
 
 /** Keeps the first members of a table, an object with more members than fit. */
-async function firstMembers(cutter: Cutter, part: Part, members: readonly Named[]): Promise<string | null> {
+function* firstMembers(cutter: Cutter, part: Part, members: readonly Named[]): Steps {
 	const kept: string[] = [];
 	const names = new Set<string>();
 	let left = part.budget - 2;
 	for (const member of members.slice(0, MAX_MEMBERS)) {
 		if (member.key.length + member.size + 2 > left) break;
-		if (cutter.slice.isOver) await cutter.slice.next();
-		const text = await fitMember(cutter, part, member, member.size);
+		if (cutter.slice.isOver) yield;
+		const text = yield* fitMember(cutter, part, member, member.size);
 		if (text === null) break;
 		kept.push(`${member.key}:${text}`);
 		names.add(member.name);
@@ -229,10 +237,10 @@ async function firstMembers(cutter: Cutter, part: Part, members: readonly Named[
 	return `{${kept.join(',')}}`;
 }
 
-function fitMember(cutter: Cutter, { rules, path, depth }: Part, member: Named, budget: number): string | null | Promise<string | null> {
+function* fitMember(cutter: Cutter, { rules, path, depth }: Part, member: Named, budget: number): Steps {
 	const { start, end, name } = member;
 	if (isWhole(cutter, member, budget)) return cutter.outline.text.slice(start, end);
-	return fit(cutter, { start, end, budget, rules: rulesOfMember(rules, name), path: pointer(path, name), depth: depth + 1 });
+	return yield* fit(cutter, { start, end, budget, rules: rulesOfMember(rules, name), path: pointer(path, name), depth: depth + 1 });
 }
 
 /** Decodes a member's name. An invalid literal is kept: the text will not be JSON either, which its reader finds. */

@@ -1,6 +1,7 @@
 // Tests clients that a URL describes (client ID metadata documents), and gateways that switch off such clients or registration.
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { isBeforeTimer } from '../helpers/clock.ts';
@@ -47,8 +48,8 @@ const described =
 	(response, id) =>
 		void response.setHeader('content-type', 'application/json').end(documentOf(id, change));
 
-/** Publishes a document on a server of its own. */
-async function publish(t: TestContext, respond: Responder = described(), path = '/client.json'): Promise<Published> {
+/** Publishes a document on a server of its own. Documents are remembered by their URL, and another test's server may get the same port. */
+async function publish(t: TestContext, respond: Responder = described(), path = `/${randomUUID()}/client.json`): Promise<Published> {
 	let fetches = 0;
 	const upstream = await httpUpstream(t, (request, response) => {
 		fetches += 1;

@@ -1,6 +1,6 @@
 // Makes gateways with the auth methods that a test wants, sends requests to them, and runs an issuer of JSON Web Tokens.
 
-import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createHmac, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import { type Account, type Answer, must, send } from './service.ts';
@@ -119,7 +119,8 @@ export async function startIssuer(t: TestContext, keys: object[] = []): Promise<
 		answer(response);
 	});
 	return {
-		url: `${origin}/jwks.json`,
+		// Keys are remembered by their URL, and another test's server may get the same port.
+		url: `${origin}/${randomUUID()}/jwks.json`,
 		requests: () => count,
 		publish(list) {
 			answer = published(list);

@@ -39,12 +39,14 @@ export async function publishSigner(
 	key: IssuerKey = issuerKey('RS256', 'cimd-20260428030119'),
 ): Promise<Signer> {
 	const keys = await startIssuer(t, [key.jwk]);
+	// Documents are remembered by their URL, and another test's server may get the same port.
+	const path = `/${randomUUID()}/client.json`;
 	const upstream = await httpUpstream(t, (_request, response) => {
-		const document = { client_id: `${upstream.origin}/oauth/client.json`, jwks_uri: keys.url, ...metadata };
+		const document = { client_id: upstream.origin + path, jwks_uri: keys.url, ...metadata };
 		response.setHeader('content-type', 'application/json').end(JSON.stringify(document));
 	});
 	const [redirectUri = REDIRECT] = 'redirect_uris' in metadata ? (metadata.redirect_uris as string[]) : [];
-	return { id: `${upstream.origin}/oauth/client.json`, secret: null, redirectUri, key, keys };
+	return { id: upstream.origin + path, secret: null, redirectUri, key, keys };
 }
 
 /** Makes the claims of a valid assertion for the server at `audience`. */

@@ -5,12 +5,11 @@ import type { Request } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { clientAddress } from '../http/addresses.ts';
-import { type ReservedSegments, reservedSegments } from '../http/reserved.ts';
+import { reservedSegments } from '../http/reserved.ts';
 import { ATTRIBUTES } from '../telemetry/names.ts';
 import { activeSpan } from '../telemetry/spans.ts';
 import {
 	type ClassParts,
-	type GatewayRouteLimits,
 	gatewayRouteLimits,
 	globalWindow,
 	normalized,
@@ -87,16 +86,11 @@ interface Parts extends ClassParts {
 	trustProxy: readonly string[];
 }
 
-interface LimitedRoutes {
-	reserved?: ReservedSegments;
-	gatewayRoutes?: GatewayRouteLimits;
-}
-
 export function createLimits(
 	table: LimitTable,
 	windows: Windows,
 	{ trustProxy }: Pick<Config, 'trustProxy'>,
-	{ reserved = reservedSegments(), gatewayRoutes = gatewayRouteLimits() }: LimitedRoutes = {},
+	{ reserved = reservedSegments(), gatewayRoutes = gatewayRouteLimits() }: Partial<Pick<ClassParts, 'reserved' | 'gatewayRoutes'>> = {},
 ): Limits {
 	const parts: Parts = { table, windows, trustProxy, reserved, gatewayRoutes };
 	return {
@@ -237,8 +231,7 @@ async function lookAt({ gatewayId, subject, address, tool }: LookedAt, { windows
 
 /** Counts in all windows or in none, and stores the standing for the answer. @throws rate_limited */
 function count(request: Pick<Request, 'plugins'>, windows: Windows, wanted: readonly (Bucket | null)[]): Promise<void> | undefined {
-	const buckets: Bucket[] = [];
-	for (const bucket of wanted) if (bucket) buckets.push(bucket);
+	const buckets = wanted.filter((bucket) => bucket !== null);
 	const verdict = windows.hit(buckets);
 	if (verdict instanceof Promise) return verdict.then((given) => follow(request, buckets, given));
 	follow(request, buckets, verdict);

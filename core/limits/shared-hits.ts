@@ -1,5 +1,5 @@
-// Hits that are counted in Redis: all of one turn of the event loop in one call of one script, so that a busy process pays for few round
-// trips. A hit is counted as exactly as it would be alone.
+// Hits that are counted in Redis: all of one turn of the event loop in one call of one script, and all that come until it has answered in the
+// next, so that a busy process pays for few round trips. A hit is counted as exactly as it would be alone.
 
 import { defineScript, type Shared } from '../shared/redis.ts';
 
@@ -33,8 +33,7 @@ export interface CountedHit {
  * the remaining time of each.
  */
 const HITS = defineScript(`
-local numbers, stored, now, lefts, renewed = {}, {}, {}, {}, {}
-for number in string.gmatch(ARGV[1], '%S+') do numbers[#numbers + 1] = tonumber(number) end
+local numbers, stored, now, lefts, renewed = cjson.decode(ARGV[1]), {}, {}, {}, {}
 for key = 1, #KEYS do
 	stored[key] = tonumber(redis.call('GET', KEYS[key]) or '0')
 	now[key], lefts[key] = stored[key], redis.call('PTTL', KEYS[key])
@@ -80,6 +79,8 @@ export class SharedHits {
 	readonly #shared: Shared;
 	#waiting: Waiting[] = [];
 	#size = 0;
+	/** The calls under way. Hits that come meanwhile are sent together, with their end. */
+	#underWay = 0;
 
 	constructor(shared: Shared) {
 		this.#shared = shared;
@@ -88,7 +89,7 @@ export class SharedHits {
 	/** Counts a hit with all others of this turn. @throws unavailable */
 	hit(windows: readonly AskedWindow[]): Promise<CountedHit> {
 		if (this.#size + windows.length > WINDOWS_AT_ONCE) this.#send();
-		if (this.#waiting.length === 0) setImmediate(() => this.#send());
+		if (this.#waiting.length === 0 && this.#underWay === 0) setImmediate(() => this.#send());
 		return new Promise((resolve, reject) => {
 			this.#waiting.push({ windows, resolve, reject });
 			this.#size += windows.length;
@@ -96,37 +97,46 @@ export class SharedHits {
 	}
 
 	#send(): void {
-		const sent = this.#waiting;
+		const sent = this.#take();
 		if (sent.length === 0) return;
-		this.#waiting = [];
-		this.#size = 0;
 		const places = new Map<string, number>();
-		let numbers = '';
+		const numbers: number[] = [];
 		for (const { windows } of sent) {
-			numbers += `${windows.length} `;
+			numbers.push(windows.length);
 			for (const { key, max, leftMs, cost, unreported, floor } of windows) {
 				const place = places.get(key) ?? places.size + 1;
 				places.set(key, place);
-				numbers += `${place} ${max} ${leftMs} ${cost} ${unreported} ${floor} `;
+				numbers.push(place, max, leftMs, cost, unreported, floor);
 			}
 		}
 		const keys = Array.from(places.keys(), (key) => `limit:${key}`);
-		this.#shared.run(HITS, keys, [numbers]).then(
+		this.#underWay++;
+		const counting = this.#shared.run(HITS, keys, [JSON.stringify(numbers)]).then(
 			(answer) => deliver(sent, answer),
 			(error: unknown) => {
-				for (const { reject } of sent) reject(error);
+				// Who waits for the end of this call does not wait for another one in vain.
+				for (const { reject } of [...sent, ...this.#take()]) reject(error);
 			},
 		);
+		void counting.finally(() => {
+			this.#underWay--;
+			if (this.#underWay === 0) this.#send();
+		});
+	}
+
+	#take(): Waiting[] {
+		const taken = this.#waiting;
+		this.#waiting = [];
+		this.#size = 0;
+		return taken;
 	}
 }
 
 function deliver(sent: readonly Waiting[], answer: readonly number[]): void {
 	let at = 0;
 	for (const { windows, resolve } of sent) {
-		const refused = answer[at] ?? 0;
-		const first = at + 1;
-		const counted = windows.map((_, index) => ({ count: answer[first + index * 2] ?? 0, leftMs: answer[first + index * 2 + 1] ?? 0 }));
-		at = first + windows.length * 2;
-		resolve({ refusedBy: refused - 1, windows: counted });
+		const counted = windows.map((_, index) => ({ count: answer[at + 1 + index * 2] ?? 0, leftMs: answer[at + 2 + index * 2] ?? 0 }));
+		resolve({ refusedBy: (answer[at] ?? 0) - 1, windows: counted });
+		at += 1 + windows.length * 2;
 	}
 }

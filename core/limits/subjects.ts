@@ -6,9 +6,7 @@ import { bucketAddress } from '../http/addresses.ts';
 const LONGEST_SUBJECT = 100;
 
 /** Names a subject. Others choose some of them, so the length of keys must be bounded. */
-export function named(subject: string): string;
-export function named(subject: string | null): string | null;
-export function named(subject: string | null): string | null {
+export function named<Subject extends string | null>(subject: Subject): Subject | string {
 	if (subject === null || subject.length <= LONGEST_SUBJECT) return subject;
 	return `hash:${createHash('sha256').update(subject).digest('base64url')}`;
 }

@@ -2,6 +2,7 @@
 // Redis, this is all there is.
 
 import { BoundedMap } from '../kit/bounded-map.ts';
+import type { CountedHit } from './shared-hits.ts';
 import type { Bucket, Standing } from './windows.ts';
 
 interface MirroredWindow {
@@ -17,11 +18,7 @@ interface MirroredWindow {
 	endsAt: number;
 }
 
-/** A window in Redis. `leftMs` is below 1 when there is none. */
-interface Counted {
-	count: number;
-	leftMs: number;
-}
+type Counted = CountedHit['windows'][number];
 
 /** The number of windows kept; beyond it, those that began first are dropped. */
 const CAPACITY = 200_000;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { isBeforeTimer, spanOf, until } from '../../test/helpers/clock.ts';
 import { type OwnRedis, startRedis, type TestRedis, testRedis } from '../../test/helpers/redis.ts';
@@ -207,6 +207,36 @@ test('hits of one turn are one round trip, and each is counted and refused as if
 	assert.equal(windows.look(bucket({ key: 'of all', max: 70 })).remaining, 0);
 	assert.equal(windows.look(bucket({ key: 'of 5', max: 3 })).remaining, 1);
 	assert.equal(windows.look(bucket({ key: 'of 35', max: 3 })).remaining, 2);
+});
+
+test('hits that come while a call is under way are one call after it, or are counted alone with it if it fails', async (t) => {
+	const redis = await ownRedis(t);
+	const windows = await join(t, redis);
+	const admin = await client(t, redis);
+	await windows.hit([bucket({ key: 'first' })]);
+	const calls = async (): Promise<number> => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1]);
+	/** Sends ten hits, each in a turn of its own, of which only the first can have been answered. */
+	const inTurns = async (): Promise<Promise<Verdict>[]> => {
+		const sent: Promise<Verdict>[] = [];
+		for (let turns = 0; turns < 10; turns++) {
+			sent.push(Promise.resolve(windows.hit([bucket({ key: 'turns', max: 100 })])));
+			await nextTurn();
+		}
+		return sent;
+	};
+	const before = await calls();
+	redis.signal('SIGSTOP');
+	const held = await inTurns();
+	redis.signal('SIGCONT');
+	assert.equal(passed(await Promise.all(held)), 10);
+	// One more may be the replica announcing its presence.
+	assert.ok((await calls()) - before <= 3);
+	assert.equal(windows.look(bucket({ key: 'turns', max: 100 })).remaining, 90);
+	redis.signal('SIGSTOP');
+	const [first, ...others] = await inTurns();
+	assert.ok(await isBeforeTimer(150, Promise.all([first, ...others])), 'none waits for a second call');
+	redis.signal('SIGCONT');
+	assert.equal(windows.look(bucket({ key: 'turns', max: 100 })).remaining, 80);
 });
 
 test('the keys of a window in Redis expire with it', async (t) => {

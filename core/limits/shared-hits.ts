@@ -114,7 +114,7 @@ export class SharedHits {
 		const counting = this.#shared.run(HITS, keys, [JSON.stringify(numbers)]).then(
 			(answer) => deliver(sent, answer),
 			(error: unknown) => {
-				// Who waits for the end of this call does not wait for another one in vain.
+				// A hit that waits for the end of this call does not wait for another one in vain.
 				for (const { reject } of [...sent, ...this.#take()]) reject(error);
 			},
 		);

@@ -1,8 +1,8 @@
-// The spans of requests whose trace nobody records: ids that are passed on, and no more. The SDK would make a context, attributes and a span of its
-// own for each, and such requests are most where a tenth is sampled.
+// The spans of requests whose trace nobody records: ids that are passed on, and no more. They are most where a tenth is sampled.
 
-import type { SpanContext } from '@opentelemetry/api';
+import { type SpanContext, TraceFlags } from '@opentelemetry/api';
 import type { MetricName } from './names.ts';
+import type { SpanParts } from './recorded.ts';
 import type { Attributes, Span, SpanDraft, TraceContext } from './spans.ts';
 
 type Measure = (metric: MetricName, value: number, labels: Attributes) => void;
@@ -58,33 +58,39 @@ export class NoSpan implements RootSpan {
 	endAs(): void {}
 }
 
-/** Opens the span of a message that brought a recorded trace of its own; `linked` is the request that carried it. */
-export type OpenLinked = (draft: SpanDraft, parent: TraceContext, linked: SpanContext) => Span;
+/** Opens the span of a message that brought a trace of its own; `linked` is the span of its carrier. */
+export type OpenBrought = (parts: SpanParts, draft: SpanDraft, parent: TraceContext, linked: SpanContext) => RootSpan;
 
-/** The span of a request that begins a trace which is not sampled. */
+/** The span of a request or a run whose trace is not recorded. */
 export class UnsampledSpan extends NoSpan {
-	readonly #context: SpanContext;
-	readonly #open: OpenLinked;
+	readonly #own: SpanContext;
+	readonly #parts: SpanParts;
 	/** Written when it is first asked for. */
 	#written: TraceContext | null = null;
 
-	constructor(context: SpanContext, measuring: Measuring, open: OpenLinked) {
-		super(measuring);
-		this.#context = context;
-		this.#open = open;
+	constructor(own: SpanContext, parts: SpanParts) {
+		super(parts.measuring);
+		this.#own = own;
+		this.#parts = parts;
 	}
 
 	override get ids(): { traceId: string; spanId: string } {
-		const { traceId, spanId } = this.#context;
+		const { traceId, spanId } = this.#own;
 		return { traceId, spanId };
 	}
 
 	override get context(): TraceContext {
-		this.#written ??= { traceparent: `00-${this.#context.traceId}-${this.#context.spanId}-00` };
+		this.#written ??= written(this.#own);
 		return this.#written;
 	}
 
 	override child(draft: SpanDraft, parent: TraceContext | null): Span {
-		return parent ? this.#open(draft, parent, this.#context) : this;
+		return parent ? this.#parts.openBrought(this.#parts, draft, parent, this.#own) : this;
 	}
+}
+
+/** Writes a context for messages to others. */
+export function written({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
+	const traceparent = `00-${traceId}-${spanId}-${traceFlags & TraceFlags.SAMPLED ? '01' : '00'}`;
+	return traceState ? { traceparent, tracestate: traceState.serialize() } : { traceparent };
 }

@@ -9,7 +9,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { findPort } from '../../demo/ports.ts';
 import { obtainTokens } from '../helpers/oauth.ts';
 import { ACCOUNT, type Path, prepareAuthenticated } from './paths.ts';
-import { type Measured, print, runRounds } from './rounds.ts';
+import { FINE, type Measured, print, runRounds } from './rounds.ts';
 import { startSubject } from './subject.ts';
 
 const SECRET = 'a secret of the benchmark, 32 bytes or more';
@@ -31,7 +31,7 @@ async function measureAll(dataDir: string): Promise<Measured[]> {
 	const env = { PORT: port, SVC_DATA_DIR: dataDir, EGRESS_ALLOW: `${upstream.url},${issuer.url}`, LOG_LEVEL: 'warn' };
 	await using service = await startSubject('./service.ts', env);
 	const paths = await preparePaths({ upstream: upstream.url, service: service.url }, issuer);
-	return await runRounds(paths, () => service.cpuMicros());
+	return await runRounds(paths, () => service.cpuMicros(), FINE);
 }
 
 /** Starts an issuer that signs tokens and publishes the key that verifies them. */

@@ -16,6 +16,8 @@ export interface Path {
 	proof?: string;
 	/** Each request has an id of its own, which its answer repeats, so that answers are compared by a text that all contain. */
 	hasFreshIds?: boolean;
+	/** The number of requests at once, where it is not that of the other paths. */
+	connections?: number;
 	/** Replaces the request where its answer comes by another way. */
 	via?: { fetch(): Promise<string>; load(seconds: number): Promise<Load> };
 }

@@ -26,7 +26,7 @@ async function measure(backing: BackingName, revisions: Record<string, string>):
 		subjects[name] = service;
 		paths.push({ ...(await prepareCall(name, { upstream: upstream.url, service: service.url })), name: `${name}: ${folder}` });
 	}
-	const measured = await runRounds(paths, async (server) => (await subjects[server]?.cpuMicros()) ?? Number.NaN, ROUNDS);
+	const measured = await runRounds(paths, async (server) => (await subjects[server]?.cpuMicros()) ?? Number.NaN, { rounds: ROUNDS });
 	console.log(`\nOn ${backing}.`);
 	print(measured);
 	print(measured.slice(1));

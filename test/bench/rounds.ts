@@ -25,23 +25,34 @@ export interface Round {
 export interface Measured {
 	path: Path;
 	rounds: Round[];
+	/** The duration of each. */
+	seconds: number;
 }
 
-/** Returns the number of rounds, each of four seconds a path. */
-const roundsOf = (measured: Measured[]): number => measured[0]?.rounds.length ?? 0;
+/** How often and how long paths are measured. */
+export interface Pace {
+	rounds: number;
+	seconds: number;
+	warmUpSeconds: number;
+}
+
+const USUAL: Pace = { rounds: ROUNDS, seconds: ROUND_SECONDS, warmUpSeconds: WARM_UP_SECONDS };
+/** Many short rounds for ratios near to one: the speed of a shared machine changes within seconds, and so within a round of four. */
+export const FINE: Pace = { ...USUAL, rounds: IS_SHORT ? ROUNDS : 40, seconds: 1 };
 
 /** Reads the CPU time so far of the server of a path. */
 export type Meter = (server: Path['server']) => Promise<number>;
 
-export async function runRounds(paths: Path[], meter: Meter, count = ROUNDS, warmUpSeconds = WARM_UP_SECONDS): Promise<Measured[]> {
+export async function runRounds(paths: Path[], meter: Meter, pace: Partial<Pace> = {}): Promise<Measured[]> {
+	const { rounds: count, seconds, warmUpSeconds } = { ...USUAL, ...pace };
 	const expected = new Map<Path, string>();
 	for (const path of paths) expected.set(path, await expectedOf(path));
 	const run = (path: Path, seconds: number): Promise<Round> => runRound(path, expected.get(path) ?? '', seconds, meter);
 	for (const path of paths) await run(path, warmUpSeconds);
-	const measured = paths.map((path): Measured => ({ path, rounds: [] }));
+	const measured = paths.map((path): Measured => ({ path, rounds: [], seconds }));
 	for (let round = 0; round < count; round++) {
 		// The order alternates, so that noise and warm caches affect all paths alike.
-		for (const one of round % 2 === 0 ? measured : measured.toReversed()) one.rounds.push(await run(one.path, ROUND_SECONDS));
+		for (const one of round % 2 === 0 ? measured : measured.toReversed()) one.rounds.push(await run(one.path, seconds));
 	}
 	return measured;
 }
@@ -63,9 +74,9 @@ export const isAnswer = ({ proof = 'Pride and Prejudice' }: Path, text: string):
 export type Load = Awaited<ReturnType<typeof autocannon>>;
 
 function loadBy(path: Path, expectBody: string, seconds: number): Promise<Load> {
-	const { url, method, headers, body, hasFreshIds = false } = path;
+	const { url, method, headers, body, hasFreshIds = false, connections = CONNECTIONS } = path;
 	const compared = hasFreshIds ? { idReplacement: true, verifyBody: (text: string) => isAnswer(path, text) } : { expectBody };
-	const load = { url, method, headers, connections: CONNECTIONS, duration: seconds, ...compared };
+	const load = { url, method, headers, connections, duration: seconds, ...compared };
 	return autocannon(body === undefined ? load : { ...load, body });
 }
 
@@ -84,16 +95,16 @@ async function runRound(path: Path, expectBody: string, seconds: number, meter: 
 
 /** Prints the machine, the table and the rounds. @throws Error when a response was missing, not 2xx, or not the expected one */
 export function print(measured: Measured[], column?: Column): void {
-	printMachine(roundsOf(measured));
+	printMachine(measured[0]?.rounds.length, measured[0]?.seconds);
 	printTable(measured, column);
 	printRounds('Requests/s', measured, 'requestsPerSecond');
 	printRounds('CPU µs/request', measured, 'cpuMicros');
 	assertFaultless(measured);
 }
 
-export function printMachine(rounds = ROUNDS): void {
+export function printMachine(rounds = ROUNDS, seconds = ROUND_SECONDS): void {
 	console.log(`Node ${process.version}, ${cpus().length} cores (${cpus()[0]?.model.trim()}), load and upstream on the same machine.`);
-	console.log(`${CONNECTIONS} keep-alive connections, ${rounds} rounds of ${ROUND_SECONDS} s each, order alternating; medians.\n`);
+	console.log(`${CONNECTIONS} keep-alive connections, ${rounds} rounds of ${seconds} s each, order alternating; medians.\n`);
 }
 
 /** A last column of words about each path. */

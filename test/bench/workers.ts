@@ -8,7 +8,7 @@ import { findPort } from '../../demo/ports.ts';
 import { startRedis } from '../helpers/redis.ts';
 import { halfRateOf, printHalfLoad, runHalfLoad } from './half-load.ts';
 import { prepareCall } from './paths.ts';
-import { IS_SHORT, type Meter, print, runRounds } from './rounds.ts';
+import { CONNECTIONS, IS_SHORT, type Meter, print, runRounds } from './rounds.ts';
 import { startSubject } from './subject.ts';
 
 const ROUNDS = 6;
@@ -32,8 +32,10 @@ try {
 		['two workers', two],
 	]);
 	const paths = await Promise.all([...services].map(([name, { url }]) => prepareCall(name, { upstream: upstream.url, service: url })));
+	// A call costs the less, the more of them a process has at once: behind twice the load, each of two workers has as many as the one process.
+	const loaded = paths.map((path) => ({ ...path, name: `${path.name}, ${2 * CONNECTIONS} connections`, connections: 2 * CONNECTIONS }));
 	const meter: Meter = async (server) => (await services.get(server)?.cpuMicros()) ?? Number.NaN;
-	const measured = await runRounds(paths, meter, ROUNDS, WARM_UP_SECONDS);
+	const measured = await runRounds([...paths, ...loaded], meter, { rounds: ROUNDS, warmUpSeconds: WARM_UP_SECONDS });
 	print(measured);
 	// At full load two workers take the cores from each other, from the load and from the upstream, which slows each of them: here they do not.
 	printHalfLoad(await runHalfLoad(paths, halfRateOf(measured, 'one process'), meter));

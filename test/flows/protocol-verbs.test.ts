@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { until } from '../helpers/clock.ts';
-import { openEvents } from '../helpers/event-client.ts';
+import { type EventClient, openEvents } from '../helpers/event-client.ts';
 import { type InstalledPackages, installPackages } from '../helpers/packages.ts';
 import { administer } from '../helpers/postgres.ts';
 import {
@@ -89,8 +89,21 @@ async function result(method: string, params: object, options: { at?: Agent; url
 const message = (data: object, more: object = {}) => ({
 	message: { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'data', data }], ...more },
 });
-const open = (method: string, params: object, { at = agent, url = next(), after = '' } = {}) =>
-	openEvents(url + at.path, envelope(method, params), { 'x-api-key': at.key, ...(after && { 'last-event-id': after }) });
+/** Opens a stream, again where a busy database is told instead. */
+async function open(method: string, params: object, { at = agent, url = next(), after = '' } = {}): Promise<EventClient> {
+	const headers = { 'x-api-key': at.key, ...(after && { 'last-event-id': after }) };
+	const streams: EventClient[] = [];
+	const tryOnce = async (): Promise<boolean> => {
+		const opened = await openEvents(url + at.path, envelope(method, params), headers).catch((thrown: Error) => {
+			if (!thrown.message.includes('"UNAVAILABLE"')) throw thrown;
+			return null;
+		});
+		if (opened) streams.push(opened);
+		return opened !== null;
+	};
+	await until(tryOnce, `the database is no longer too busy for ${method}`, 250);
+	return streams[0] ?? assert.fail();
+}
 // biome-ignore lint/suspicious/noExplicitAny: tasks are what is looked into
 const stateOf = ({ result: told }: any): string | undefined => told.status?.state;
 /** An upstream whose steps are held until the test lets them go. */

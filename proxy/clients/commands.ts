@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, rename
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type GatewayName, readGatewayName, readServiceUrl, UsageError } from '../gateway/address.ts';
+import { PROGRAM, TYPED } from '../program.ts';
 import { serviceUrlOf, variable } from '../settings.ts';
 import { setServer } from './jsonc.ts';
 import { CLIENTS, type ClientFile } from './table.ts';
@@ -43,16 +44,16 @@ export async function config(args: string[]): Promise<number> {
 		);
 	process.stderr.write(
 		values.write
-			? `${client.title} runs the proxy from ${path}. Log in once, if you have not: npx gatehouse-proxy login --url ${url}\n`
+			? `${client.title} runs the proxy from ${path}. Log in once, if you have not: ${TYPED} login --url ${url}\n`
 			: `This belongs into ${path} (${client.title}); --write puts it there.\n`,
 	);
 	return 0;
 }
 
-/** Windows starts scripts of npm by its shell alone. The credential is that of the login: no file of a client holds it. */
+/** The credential is that of the login: no file of a client holds it. */
 function serverFor(gateway: GatewayName | null, env: Record<string, string>): Server {
-	const args = ['-y', 'gatehouse-proxy', ...(gateway ? [`${gateway.organization}/${gateway.gateway}`] : [])];
-	return process.platform === 'win32' ? { command: 'cmd', args: ['/c', 'npx', ...args], env } : { command: 'npx', args, env };
+	const [command, ...first] = PROGRAM;
+	return { command, args: [...first, ...(gateway ? [`${gateway.organization}/${gateway.gateway}`] : [])], env };
 }
 
 const merged = (text: string, { format, member, extra }: ClientFile, name: string, server: Server): string =>

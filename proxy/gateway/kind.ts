@@ -1,8 +1,10 @@
 // Tells what is at an address that does not speak MCP: another type of gateway, by its public documents.
 
+import { TYPED } from '../program.ts';
+
 const DOCUMENTS: readonly [type: string, path: string, hint: string][] = [
 	['a2a', '/.well-known/agent-card.json', 'agents reach it by its agent card'],
-	['skills', '/.well-known/agent-skills/index.json', 'install it with: npx gatehouse-proxy skills add'],
+	['skills', '/.well-known/agent-skills/index.json', `install it with: ${TYPED} skills add`],
 	['utcp', '/.well-known/utcp', 'clients of UTCP read its manual'],
 ];
 

@@ -1,5 +1,6 @@
 // Why the gateway did not answer, as one sentence for the user and the model.
 
+import { TYPED } from '../program.ts';
 import { isObject } from '../wire/messages.ts';
 
 export type RefusalKind =
@@ -23,7 +24,7 @@ export class Refusal extends Error {
 	}
 }
 
-export const LOG_IN = 'Set SVC_TOKEN to an access key, or log in: npx gatehouse-proxy login';
+export const LOG_IN = `Set SVC_TOKEN to an access key, or log in: ${TYPED} login`;
 
 const KINDS: Readonly<Record<number, RefusalKind>> = {
 	401: 'credential',

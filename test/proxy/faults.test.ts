@@ -36,7 +36,7 @@ async function serverOf(listener: RequestListener) {
 }
 
 const REFUSED: [id: string, env: Record<string, string>, args: string[], sentence: RegExp][] = [
-	['no token', { SVC_TOKEN: '' }, [], /no credential for http.*Set SVC_TOKEN to an access key, or log in: npx gatehouse-proxy login\n$/],
+	['no token', { SVC_TOKEN: '' }, [], /no credential for http.*Set SVC_TOKEN to an access key, or log in: node \S+main\.[jt]s login\n$/],
 	['a mode that there is not', { SVC_MODE: 'fast' }, [], /SVC_MODE is "fast", and must be one of skill-first, full\.\n$/],
 	[
 		'an id instead of a name',
@@ -118,7 +118,7 @@ test('a key that is revoked midway is told on standard error, once, and by a too
 	for (let twice = 0; twice < 2; twice += 1) {
 		const answer = await execute(proxy, 'echo');
 		assert.equal(answer.result.isError, true);
-		assert.match(textOf(answer), /The credential was refused by .*Set SVC_TOKEN to an access key, or log in: npx gatehouse-proxy login/);
+		assert.match(textOf(answer), /The credential was refused by .*Set SVC_TOKEN to an access key, or log in: node \S+main\.[jt]s login/);
 	}
 	assert.match((await proxy.request('prompts/list')).error.message, /credential was refused/);
 	assert.equal(proxy.stderr().split('The credential was refused').length, 2);

@@ -52,6 +52,16 @@ test('the installed command connects a client', async () => {
 	assert.deepEqual(result.structuredContent, { said: 'hi' });
 });
 
+test('installed, it is started again by its name; elsewhere by its file, since that name may be nobody’s or somebody else’s on npm', () => {
+	const ask = (program: string, ...args: string[]) =>
+		JSON.parse(run(installed, program, ...args, 'config', 'cursor', 'acme/tools')).mcpServers.tools;
+	const { command, args } = ask(BIN());
+	assert.deepEqual([command, args], ['npx', ['-y', 'gatehouse-proxy', 'acme/tools']]);
+	const file = join(packed, 'dist/main.js');
+	const own = ask(process.execPath, file);
+	assert.deepEqual([own.command, own.args], [process.execPath, [file, 'acme/tools']]);
+});
+
 test('the command says its version, its usage, and what it needs where Node.js is older', () => {
 	assert.equal(run(installed, BIN(), '--version'), '0.1.0\n');
 	assert.match(run(installed, BIN(), '--help'), /^Usage: gatehouse-proxy/);

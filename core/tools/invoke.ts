@@ -116,7 +116,7 @@ interface Running {
 function addLine(
 	line: RequestRow,
 	{ entry: { payloads, tool }, args, result }: { entry: ToolEntry; args: Json; result: RunResult | null },
-	{ recorder }: InvokerParts,
+	{ recorder, services }: InvokerParts,
 ): void {
 	if (result?.logs) line.logs = result.logs;
 	if (line.gatewayId === null) {
@@ -124,8 +124,13 @@ function addLine(
 		return;
 	}
 	setImmediate(() => {
-		if (payloads) Object.assign(line, payloads.keep(args, result));
-		if (result && !result.isError) line.answer = sizes.of(`${line.gatewayId} ${tool.id}`, result);
+		try {
+			if (payloads) Object.assign(line, payloads.keep(args, result));
+			if (result && !result.isError) line.answer = sizes.of(`${line.gatewayId} ${tool.id}`, result);
+		} catch (thrown) {
+			// Nobody else would catch what an answer causes here, and the process would end.
+			services().log.error({ error: describeThrown(thrown), toolId: tool.id }, 'an answer could not be measured');
+		}
 		recorder.request(line);
 	});
 }

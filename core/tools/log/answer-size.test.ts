@@ -67,3 +67,14 @@ test('text that is no data has no fields', () => {
 	for (const text of ['plain', '{broken', '"text"', '12', `[${'1,'.repeat(100_000)}1]`])
 		assert.deepEqual(fieldsOf({ content: [{ type: 'text', text }] }), []);
 });
+
+test('an answer may be nested as deep as its upstream likes: values that lie deeper than 64 levels count nothing', () => {
+	const nested = (levels: number): string => `${'{"a":'.repeat(levels)}"${'x'.repeat(1000)}"${'}'.repeat(levels)}`;
+	const sizeOf = (levels: number) =>
+		fieldsOf({ content: [{ type: 'text', text: nested(levels) }] }).find(([path]) => path === '/a')?.[1] ?? 0;
+	assert.ok(sizeOf(64) > 1000);
+	assert.ok(sizeOf(65) > 0 && sizeOf(65) < 1000);
+	assert.equal(sizeOf(20_000), sizeOf(65));
+	const list = `${'[{"a":'.repeat(4000)}1${'}]'.repeat(4000)}`;
+	assert.equal(new AnswerSizes().of('a', { content: [{ type: 'text', text: list }] }).tokens, Math.ceil(list.length / 4));
+});

@@ -19,6 +19,8 @@ const MAX_MEASURED_CHARS = 16 * 1024 * 1024;
 const MAX_VISITED = 2000;
 const ITEMS = 20;
 const MAX_DEPTH = 3;
+/** Values that lie deeper count nothing: each level is a call in a call. */
+const MAX_LEVELS = 64;
 const MAX_FIELDS = 30;
 /** An object with more members is taken for a map, whose names are data. */
 const MAX_NAMES = 40;
@@ -75,7 +77,7 @@ class Walk {
 
 	/** @param weight the number of values for which this one stands. @returns the characters of the value */
 	measure(value: Json | undefined, path: string, weight: number, depth = 0): number {
-		if (++this.#visited > MAX_VISITED) return 0;
+		if (depth > MAX_LEVELS || ++this.#visited > MAX_VISITED) return 0;
 		const chars = this.#charsOf(value, path, weight, depth);
 		if (depth > 0 && depth <= MAX_DEPTH) this.#tell(path, Math.round(chars * weight));
 		return chars;

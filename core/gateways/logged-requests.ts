@@ -90,6 +90,8 @@ export function addLine(
 	row.durationMs = performance.now() - startedMs;
 	row.outcome = status === CLOSED_BY_CLIENT ? 'cancelled' : (refusedWith ?? (status < 400 ? 'success' : `http_${status}`));
 	row.bytesOut = lengthOf(headers['content-length']);
+	// A client may tell any length of a body that it does not send.
+	if (!request.raw.req.complete) row.bytesIn = null;
 	// A client that listens does so for as long as it likes.
 	if (request.method === 'get' && String(headers['content-type']).startsWith('text/event-stream')) row.isOpenEnded = true;
 	if (row.outcome === 'rate_limited') row.isOnlyCounted = true;

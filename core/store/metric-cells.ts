@@ -26,14 +26,13 @@ export const lengthOf = (resolution: Resolution): number => LENGTHS[resolution];
 
 /** Returns the program of a client: the name that it gave, or the first product of its user agent without the version (RFC 9110 §10.1.5). */
 export function clientOf({ clientInfo, userAgent }: Pick<RequestRow, 'clientInfo' | 'userAgent'>): string {
-	if (clientInfo)
-		return clientInfo
-			.replace(/\/[^/]*$/, '')
-			.toLowerCase()
-			.slice(0, MAX_CLIENT);
+	if (clientInfo) return storedOf(clientInfo.replace(/\/[^/]*$/, '').toLowerCase(), MAX_CLIENT);
 	const product = userAgent?.trim().split(/[\s/]/, 1)[0]?.toLowerCase() ?? '';
-	return product === '' ? 'unknown' : product.slice(0, MAX_CLIENT);
+	return product === '' ? 'unknown' : storedOf(product, MAX_CLIENT);
 }
+
+/** Cuts a text, and makes it what PostgreSQL stores of it: two values that are one there would be one row that is written twice. */
+const storedOf = (text: string, most: number): string => text.slice(0, most).toWellFormed().replaceAll('\0', '');
 
 type ValuesOfDay = Map<Dimension, Set<string>>;
 
@@ -178,7 +177,7 @@ export class Sums {
 		tally.answer.outputTokens += tokens;
 		fall(tally.answer, tokens);
 		for (const [path, chars] of fields ?? []) {
-			const field = cell('field', `${of} ${path}`.slice(0, MAX_VALUE));
+			const field = cell('field', storedOf(`${of} ${path}`, MAX_VALUE));
 			field.calls++;
 			field.bytesOut += chars;
 		}
@@ -217,9 +216,9 @@ function valuesOf(row: RequestRow): [Dimension, string][] {
 	if (row.toolId !== null) values.push(['tool', row.toolId]);
 	if (row.agentId !== null) values.push(['agent', row.agentId]);
 	if (row.providerId !== null) values.push(['provider', row.providerId]);
-	if (row.caller !== null) values.push(['key', row.caller.slice(0, MAX_VALUE)]);
+	if (row.caller !== null) values.push(['key', storedOf(row.caller, MAX_VALUE)]);
 	values.push(['client', clientOf(row)]);
-	if (row.outcome !== 'success') values.push(['error', `${row.outcome} ${targetOf(row) ?? ''}`.slice(0, MAX_VALUE)]);
+	if (row.outcome !== 'success') values.push(['error', storedOf(`${row.outcome} ${targetOf(row) ?? ''}`, MAX_VALUE)]);
 	return values;
 }
 

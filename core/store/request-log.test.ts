@@ -127,6 +127,51 @@ test('a batch that the database refuses is given up and counted, and the next on
 	assert.equal(totals(written[0])[0]?.lost, BATCH);
 });
 
+test('what was lost before is told by the write after one that the database refuses', async () => {
+	const written: RequestBatch[] = [];
+	let refusals = 2;
+	const add = async (batch: RequestBatch): Promise<void> => {
+		if (refusals-- > 0) throw new GatewayError('validation_failed', 'no');
+		written.push(batch);
+	};
+	const log = new RequestLog({ add }, silent);
+	for (let n = 0; n < 2 * BATCH + 1; n++) log.add(requestRow());
+	await log.close();
+	assert.deepEqual([written.length, totals(written[0])[0]?.lost], [1, 2 * BATCH]);
+});
+
+test('numbers that others tell are bounded, so that no sum of them is more than PostgreSQL holds', async () => {
+	const written: RequestBatch[] = [];
+	const log = new RequestLog({ add: async (batch) => void written.push(batch) }, silent);
+	const told = { bytesIn: Number.MAX_SAFE_INTEGER, bytesOut: 1.5, inputTokens: -1, outputTokens: Number.NaN, cachedTokens: 7 };
+	for (let n = 0; n < BATCH; n++) log.add(requestRow(told));
+	await log.close();
+	const [day] = totals(written[0]);
+	assert.deepEqual(
+		[day?.bytesIn, day?.bytesOut, day?.inputTokens, day?.outputTokens, day?.cachedTokens],
+		[BATCH * 2 ** 32, 0, 0, 0, BATCH * 7],
+	);
+});
+
+test('two values that are one as PostgreSQL stores them are one cell', () => {
+	const cut = `${'x'.repeat(199)}`;
+	const rows = [
+		...[
+			requestRow({ caller: `${cut}😀` }),
+			requestRow({ caller: `${cut}\u{1F004}` }),
+			requestRow({ caller: 'a\0' }),
+			requestRow({ caller: 'a' }),
+		],
+		...['😀', '\u{1F100}'].map((last) => requestRow({ clientInfo: `${'İ'.repeat(1)}${'a'.repeat(61)}${last}` })),
+	];
+	const keys = batchOf(rows).cells.map(({ resolution, kind, dimension, bucket, value }) =>
+		[resolution, kind, dimension, bucket, value].join(' '),
+	);
+	assert.ok(keys.every((key) => key.isWellFormed() && !key.includes('\0')));
+	assert.equal(new Set(keys).size, keys.length);
+	assert.equal(batchOf(rows).cells.filter(({ resolution, dimension }) => resolution === 'day' && dimension === 'key').length, 3);
+});
+
 test('each line is summed once in each resolution, by each of its dimensions', () => {
 	const rows = [
 		requestRow({ durationMs: 10, startedAt: Date.UTC(2026, 2, 1, 10, 59, 59) }),

@@ -19,6 +19,13 @@ const HELD = 20_000;
 /** The most characters of arguments and results in one write. */
 const MAX_BATCH_CHARS = 1024 * 1024;
 
+/** The numbers that clients, upstreams and providers tell. */
+const TOLD = ['bytesIn', 'bytesOut', 'inputTokens', 'outputTokens', 'cachedTokens'] as const;
+/** The most of each in a line: all lines of a day add up to less than PostgreSQL's bigint holds, so that none keeps its batch from being written. */
+const MAX_TOLD = 2 ** 32;
+const bounded = (told: number | null): number | null =>
+	Number.isSafeInteger(told) && Number(told) >= 0 ? Math.min(Number(told), MAX_TOLD) : null;
+
 /** Lines that are written together, summed and put into columns as they come. */
 export class Batch {
 	readonly #groups = new LineGroups();
@@ -60,6 +67,13 @@ export class Batch {
 	}
 }
 
+interface Write {
+	batch: Batch;
+	/** The lost lines by organization that it tells. */
+	lost: ReadonlyMap<string, number>;
+	written: RequestBatch;
+}
+
 export class RequestLog {
 	readonly #analytics: Pick<Analytics, 'add'>;
 	readonly #log: Log;
@@ -71,7 +85,7 @@ export class RequestLog {
 	#open: Batch;
 	#held = 0;
 	/** The write that was not confirmed: it is repeated unchanged, since it may have taken effect. */
-	#unconfirmed: { batch: Batch; written: RequestBatch } | null = null;
+	#unconfirmed: Write | null = null;
 	#lost = new Map<string, number>();
 	#writing: Promise<void> | null = null;
 
@@ -83,6 +97,7 @@ export class RequestLog {
 	}
 
 	add(row: RequestRow): void {
+		for (const name of TOLD) row[name] = bounded(row[name]);
 		this.#payloads.admit(row);
 		if (this.#open.hasNoRoom(row)) this.#close();
 		this.#open.add(row);
@@ -123,20 +138,21 @@ export class RequestLog {
 					return;
 				}
 				this.#log.error({ error: String(error) }, 'lines of the request log cannot be written');
+				for (const [organizationId, count] of next.lost) this.#lost.set(organizationId, (this.#lost.get(organizationId) ?? 0) + count);
 				this.#lose(next.batch, 'they cannot be written');
 			}
 			this.#unconfirmed = null;
 		}
 	}
 
-	#next(): { batch: Batch; written: RequestBatch } | null {
+	#next(): Write | null {
 		if (this.#unconfirmed) return this.#unconfirmed;
 		const batch = this.#full[0] ?? this.#open;
 		if (batch.count === 0) return null;
 		this.#take(batch);
 		const lost = this.#lost;
 		this.#lost = new Map();
-		this.#unconfirmed = { batch, written: batch.written(lost, Date.now()) };
+		this.#unconfirmed = { batch, lost, written: batch.written(lost, Date.now()) };
 		return this.#unconfirmed;
 	}
 

@@ -31,6 +31,7 @@ export async function respondEvents(reply: CheckedReply & { events: EventReply }
 	const { request, call, leaving, streams, admitted, who } = around;
 	// A call in flight ends by itself; whoever listens does so as long as they may.
 	const followed = who && !finite ? admitted.follow(who) : null;
+	if (request.raw.res.closed) followed?.leave();
 	request.raw.res.once('close', () => followed?.leave());
 	try {
 		const own = { account: await call.account(), leaving, log: call.log, mayFinish: finite, headers: reply.headers };

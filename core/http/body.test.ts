@@ -51,3 +51,15 @@ for (const when of ['at once', 'when it is there'] as const) {
 		assert.equal(await read(t, when, ['ééé', 'é']), 'payload_too_large');
 	});
 }
+
+test('a body whose client has left before it is read is refused, and keeps nobody waiting', async (t) => {
+	const { promise, resolve } = Promise.withResolvers<unknown>();
+	const { origin } = await httpUpstream(t, async (incoming) => {
+		await until(() => incoming.destroyed, 'the client has left', 1);
+		resolve(await readBody(incoming, 1000).catch((thrown: { code: string }) => thrown.code));
+	});
+	const sending = request(origin, { method: 'POST', headers: { 'content-length': '100' } });
+	sending.on('error', () => undefined);
+	sending.write('abc', () => setTimeout(() => sending.destroy(), 20));
+	assert.equal(await promise, 'validation_failed');
+});

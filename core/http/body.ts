@@ -45,6 +45,8 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
 		request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
 		const broken = (cause?: unknown): void =>
 			reject(new GatewayError('validation_failed', 'The body ended before it was complete.', { cause }));
+		// Its events are over.
+		if (request.destroyed && !request.readableEnded) return broken();
 		request.once('error', broken);
 		request.once('close', () => request.readableEnded || broken());
 	});

@@ -25,6 +25,10 @@ export function clientLeaving(request: Request): AbortController {
 	const controller = new AbortController();
 	const { res } = request.raw;
 	const { inFlight } = request.server.app;
+	if (res.closed) {
+		controller.abort(new Error('The client left.'));
+		return controller;
+	}
 	const call = inFlight?.add(controller);
 	res.once('close', () => {
 		if (call) inFlight?.remove(call);

@@ -45,6 +45,7 @@ const ROUTES: ServerRoute[] = [
 	{ method: 'GET', path: '/apis/begun', options: { auth: false }, handler: ({ query }) => begun.push(query['by']) },
 	failing('/apis/bug', () => new Error('canary')),
 	failing('/apis/foreign', foreign),
+	failing('/apis/odd-cause', () => new Error('canary', { cause: Object.create(null) })),
 	failing('/apis/internal', () => new GatewayError('internal', 'It has to be entered again.', { cause: new Error('canary') })),
 	failing('/apis/away', () => new GatewayError('unavailable', 'Not now.')),
 	failing('/apis/away-for-long', () => new GatewayError('unavailable', 'Not now.', { headers: { 'retry-after': '30' } })),
@@ -118,7 +119,11 @@ test('faults that a schema finds are reported with their path', async () => {
 });
 
 test('an unexpected error is a 500 without details; the log has it, with the request id', async () => {
-	for (const [path, said] of Object.entries({ '/apis/bug': /our side/, '/apis/internal': /It has to be entered again/ })) {
+	for (const [path, said] of Object.entries({
+		'/apis/bug': /our side/,
+		'/apis/odd-cause': /our side/,
+		'/apis/internal': /It has to be entered again/,
+	})) {
 		core.lines.length = 0;
 		const { statusCode, requestId, ...body } = await told(path);
 		assert.deepEqual([statusCode, body.error], [500, 'INTERNAL']);

@@ -80,6 +80,8 @@ function handleRequests(listener: Listener, store: ServerParts['store'], telemet
 	const [handle] = listener.listeners('request');
 	if (!handle) throw new Error('hapi does not listen for requests.');
 	listener.removeAllListeners('request');
+	// hapi answers `Expect: 100-continue` as it reads a body, which it does not do for requests that leave it. Without a listener Node answers it.
+	listener.removeAllListeners('checkContinue');
 	listener.on('request', (request, response) =>
 		atTurnEnd(() => {
 			// hapi would not hear any more that the client has left.

@@ -12,6 +12,7 @@ import type { Answerer } from '../http/door.ts';
 import { bodyOf, describeError, headersOf, sendingFault } from '../http/failures.ts';
 import { writeAnswer } from '../http/writer.ts';
 import { type Limits, limitHeaders } from '../limits/limits.ts';
+import { describeThrown } from '../process/strays.ts';
 import { requestFields } from '../telemetry/request-fields.ts';
 import { tellAnswer } from '../tracker/requests.ts';
 import { spoken } from './refusals.ts';
@@ -71,7 +72,7 @@ export async function answerDirectly(request: Request, answerer: Answerer, parts
 
 async function failed(thrown: unknown, request: Request, parts: DoorParts): Promise<Answer> {
 	const refusal = request.plugins.limit ? null : await limited(request, parts);
-	const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+	const error = thrown instanceof Error ? thrown : new Error(describeThrown(thrown));
 	return refused(refusal ?? describeError(error, request, parts.log), request, parts);
 }
 

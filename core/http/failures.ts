@@ -5,6 +5,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Request, ResponseObject } from '@hapi/hapi';
 import { asGatewayError, type ErrorDetail, GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
+import { describeThrown } from '../process/strays.ts';
 import { tellFault } from '../tracker/requests.ts';
 
 declare module '@hapi/hapi' {
@@ -43,8 +44,8 @@ function unforeseen(thrown: Error, request: Request, log: Log): GatewayError {
 	const fields = {
 		requestId: request.info.id,
 		...servedBy,
-		error: String(thrown.stack ?? thrown.message),
-		cause: String(thrown.cause ?? ''),
+		error: describeThrown(thrown),
+		cause: thrown.cause === undefined ? '' : describeThrown(thrown.cause),
 	};
 	log.error(fields, 'request failed');
 	// A library's error may have the code `internal`, too: only our own class promises a message that may be sent.

@@ -1,6 +1,8 @@
 // Tests the HTTP edge of the whole service, over real sockets: one error body, headers on every answer, CORS, deadlines.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { after, before, test } from 'node:test';
 import { reservedSegments } from '../../core/http/reserved.ts';
 import * as edge from '../catalog/edge.ts';
@@ -159,6 +161,25 @@ test('a chunked body is counted while it comes, and refused with 413', async () 
 	);
 	const chunk = `80000\r\n${'x'.repeat(0x80000)}\r\n`;
 	assert.equal((await exchange(service.url, head + chunk.repeat(4))).answers[0]?.status, 413);
+});
+
+test('a client that waits for “100 Continue” gets it before it sends its body, at a gateway as anywhere else', async () => {
+	const tool = await createHttpTool(account, { name: 'waited', url: 'https://example.com/' });
+	const { url, key } = await publishGateway(account, { toolIds: [tool] });
+	for (const [to, body, headers] of [
+		[url, '{"jsonrpc":"2.0","id":1,"method":"ping"}', { 'x-api-key': key, accept: 'application/json, text/event-stream' }],
+		[`${service.url}/auth/login`, '{"email":"nobody@example.com","password":"x"}', {}],
+	] as const) {
+		const length = { 'content-length': String(body.length), 'content-type': 'application/json' };
+		const sending = request(to, { method: 'POST', headers: { ...headers, ...length, expect: '100-continue' } });
+		const answered = once(sending, 'response');
+		sending.flushHeaders();
+		await once(sending, 'continue');
+		sending.end(body);
+		const [answer] = await answered;
+		assert.equal(answer.statusCode, to === url ? 200 : 401);
+		answer.resume();
+	}
 });
 
 test('CORS of gateways: any page, without credentials; the preflight needs no caller', async () => {

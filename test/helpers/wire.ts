@@ -69,7 +69,9 @@ function parse(stream: string): WireAnswer[] {
 		const length = Number(headers.get('content-length') ?? 0);
 		const from = end === -1 ? rest.length : end + 4;
 		const body = Buffer.from(rest.slice(from, from + length), 'latin1').toString();
-		answers.push({ status: Number(first.split(' ')[1]), headers, body });
+		const status = Number(first.split(' ')[1]);
+		// An interim response is followed by the answer (RFC 9110 §15.2).
+		if (status >= 200) answers.push({ status, headers, body });
 		rest = rest.slice(from + length);
 	}
 	return answers;

@@ -70,7 +70,10 @@ return answer`);
 export const WINDOWS_AT_ONCE = 200;
 
 interface Waiting {
-	windows: readonly AskedWindow[];
+	/** The number of its windows. */
+	size: number;
+	/** Returns its windows as they are when it is sent: what was known of one that ends meanwhile must not be told of the next. */
+	ask(): readonly AskedWindow[];
 	resolve: (counted: CountedHit) => void;
 	reject: (error: unknown) => void;
 }
@@ -86,13 +89,13 @@ export class SharedHits {
 		this.#shared = shared;
 	}
 
-	/** Counts a hit with all others of this turn. @throws unavailable */
-	hit(windows: readonly AskedWindow[]): Promise<CountedHit> {
-		if (this.#size + windows.length > WINDOWS_AT_ONCE) this.#send();
+	/** Counts a hit with all others of this turn. @param ask called as it is sent, if it is @throws unavailable */
+	hit(size: number, ask: Waiting['ask']): Promise<CountedHit> {
+		if (this.#size + size > WINDOWS_AT_ONCE) this.#send();
 		if (this.#waiting.length === 0 && this.#underWay === 0) setImmediate(() => this.#send());
 		return new Promise((resolve, reject) => {
-			this.#waiting.push({ windows, resolve, reject });
-			this.#size += windows.length;
+			this.#waiting.push({ size, ask, resolve, reject });
+			this.#size += size;
 		});
 	}
 
@@ -101,9 +104,9 @@ export class SharedHits {
 		if (sent.length === 0) return;
 		const places = new Map<string, number>();
 		const numbers: number[] = [];
-		for (const { windows } of sent) {
-			numbers.push(windows.length);
-			for (const { key, max, leftMs, cost, unreported, floor } of windows) {
+		for (const { size, ask } of sent) {
+			numbers.push(size);
+			for (const { key, max, leftMs, cost, unreported, floor } of ask()) {
 				const place = places.get(key) ?? places.size + 1;
 				places.set(key, place);
 				numbers.push(place, max, leftMs, cost, unreported, floor);
@@ -134,9 +137,10 @@ export class SharedHits {
 
 function deliver(sent: readonly Waiting[], answer: readonly number[]): void {
 	let at = 0;
-	for (const { windows, resolve } of sent) {
-		const counted = windows.map((_, index) => ({ count: answer[at + 1 + index * 2] ?? 0, leftMs: answer[at + 2 + index * 2] ?? 0 }));
-		resolve({ refusedBy: (answer[at] ?? 0) - 1, windows: counted });
-		at += 1 + windows.length * 2;
+	for (const { size, resolve } of sent) {
+		const windows: CountedHit['windows'] = [];
+		for (let of = at + 1; of < at + 1 + size * 2; of += 2) windows.push({ count: answer[of] ?? 0, leftMs: answer[of + 1] ?? 0 });
+		resolve({ refusedBy: (answer[at] ?? 0) - 1, windows });
+		at += 1 + size * 2;
 	}
 }

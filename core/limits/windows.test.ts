@@ -17,11 +17,16 @@ const prefix = (): string => `gatehouse-test-${randomBytes(6).toString('hex')}:`
 
 type Replica = Windows & { presence: Presence };
 
-/** Starts one replica. */
-async function join(t: TestContext, redis: Pick<TestRedis, 'host' | 'port'> | null, keyPrefix = prefix()): Promise<Replica> {
+/** Starts one replica. @param around what is done with each answer of Redis before it is heard */
+async function join(
+	t: TestContext,
+	redis: Pick<TestRedis, 'host' | 'port'> | null,
+	keyPrefix = prefix(),
+	around = (answer: number[]): number[] | Promise<number[]> => answer,
+): Promise<Replica> {
 	const shared = await createShared(redis && { host: redis.host, port: redis.port, keyPrefix }, silent);
 	const presence = await joinReplicas(shared, randomBytes(8).toString('hex'));
-	const windows = createWindows(shared, presence, silent);
+	const windows = createWindows({ ...shared, run: async (...asked) => around(await shared.run(...asked)) }, presence, silent);
 	t.after(async () => {
 		windows.close();
 		await presence.close();
@@ -374,4 +379,27 @@ test('the count of a window is not carried into the next', async (t) => {
 		assert.equal(passed(await burst(first, 20, short)), 10);
 		await sleep(1100);
 	}
+});
+
+test('a hit that waits until its window has ended is told nothing of it, and counts in the next alone', async (t) => {
+	const [redis, keyPrefix] = [await testRedis(), prefix()];
+	let held: Promise<unknown> | null = null;
+	const slow = await join(t, redis, keyPrefix, async (answer) => {
+		await held;
+		return answer;
+	});
+	const other = await join(t, redis, keyPrefix);
+	const told = await client(t, redis);
+	const short = bucket({ windowMs: 3000 });
+	await burst(slow, 7, short);
+	const { promise, resolve } = Promise.withResolvers<void>();
+	held = promise;
+	// The first is answered late, and the second sent only then.
+	const hits = [slow.hit([short]), nextTurn().then(() => slow.hit([short]))];
+	while ((await told.exists(`${keyPrefix}limit:${short.key}`)) === 1) await sleep(20);
+	await other.hit([short]);
+	held = null;
+	resolve();
+	assert.equal(passed(await Promise.all(hits)), 2);
+	assert.equal(await told.get(`${keyPrefix}limit:${short.key}`), '2');
 });

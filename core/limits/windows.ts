@@ -114,17 +114,19 @@ class SharedWindows implements Windows {
 	/** Counts in Redis, and here alone where it does not answer. */
 	async #hitTogether(buckets: readonly Bucket[]): Promise<Verdict> {
 		const taken: number[] = [];
-		const asked: AskedWindow[] = [];
-		for (const bucket of buckets) {
-			const unreported = this.#mirror.take(bucket);
-			taken.push(unreported);
-			const { count, leftMs } = this.#mirror.known(bucket);
-			asked.push({ key: bucket.key, max: bucket.max, leftMs, cost: bucket.isPeek ? 0 : 1, unreported, floor: count });
-		}
-		const askedAt = performance.now();
+		let askedAt = 0;
+		const ask = (): AskedWindow[] => {
+			askedAt = performance.now();
+			return buckets.map((bucket) => {
+				const unreported = this.#mirror.take(bucket);
+				taken.push(unreported);
+				const { count, leftMs } = this.#mirror.known(bucket);
+				return { key: bucket.key, max: bucket.max, leftMs, cost: bucket.isPeek ? 0 : 1, unreported, floor: count };
+			});
+		};
 		let counted: CountedHit;
 		try {
-			counted = await this.#hits.hit(asked);
+			counted = await this.#hits.hit(buckets.length, ask);
 		} catch (error) {
 			this.#settle(buckets, taken, false);
 			this.#presence.lost(error);

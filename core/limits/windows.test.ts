@@ -345,6 +345,19 @@ for (const order of ['the first', 'the second'] as const) {
 	});
 }
 
+test('an empty Redis that is back, and goes again, leaves each replica its share', async (t) => {
+	const { redis, first, second } = await pair(t);
+	await until(() => second.presence.replicas === 2, 'both are seen by the second, too');
+	const known: number[] = [];
+	for (const { presence } of [first, second]) presence.watch({ lost: () => undefined, back: () => void known.push(presence.replicas) });
+	await redis.stop();
+	await Promise.all([burst(first, 1, bucket()), burst(second, 1, bucket())]);
+	const back = await startRedis(redis.port);
+	t.after(back.stop);
+	await until(() => known.length === 2, 'both are back');
+	assert.deepEqual(known, [2, 2]);
+});
+
 test('a Redis that lost everything is restored from the replicas: together they pass no more than the limit', async (t) => {
 	const { redis, first, second } = await pair(t);
 	const wide = bucket({ max: 100 });

@@ -96,7 +96,8 @@ export class Presence {
 	async #present(): Promise<void> {
 		try {
 			const [count = 1, since = 0] = await this.#shared.run(PRESENT, [REPLICAS, SINCE], [this.#replicaId, SILENCE_MS]);
-			this.#replicas = Math.max(1, count);
+			// A Redis that is back may be empty, and the others have not registered there yet: their shares stay theirs.
+			this.#replicas = Math.max(this.#probe ? this.#replicas : 1, count);
 			this.#found(since);
 		} catch (error) {
 			this.lost(error);

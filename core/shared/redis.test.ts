@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { elapsing, isBeforeTimer } from '../../test/helpers/clock.ts';
+import { Redis } from 'ioredis';
+import { elapsing, isBeforeTimer, until } from '../../test/helpers/clock.ts';
 import { startRedis, type TestRedis, testRedis } from '../../test/helpers/redis.ts';
 import { silent } from '../../test/helpers/silent.ts';
 import { createShared, defineScript, type Shared } from './redis.ts';
@@ -67,4 +68,31 @@ test('a Redis that is down does not prevent the start, and its calls fail at onc
 	const refused = assert.rejects(shared.ping(), { code: 'unavailable' });
 	assert.ok(await isBeforeTimer(900, refused), 'a Redis that hangs is waited for a second');
 	await refused;
+});
+
+test('a Redis that has become a replica is connected to anew, since its name may lead to another one', async (t) => {
+	const { redis, shared } = await open(t, await startRedis());
+	const kv = shared.keyValue('kv:');
+	await kv.put('a', 'a', 60_000);
+	const admin = new Redis({ host: redis.host, port: redis.port });
+	t.after(() => admin.disconnect());
+	const ours = async (): Promise<string> =>
+		String(await admin.client('LIST'))
+			.split('\n')
+			.filter((line) => !line.includes('cmd=client'))
+			.map((line) => line.split(' ')[0])
+			.join();
+	const before = await ours();
+	await admin.call('REPLICAOF', '127.0.0.1', '1');
+	await assert.rejects(kv.put('b', 'b', 60_000), { code: 'unavailable' });
+	await until(async () => !['', before].includes(await ours()), 'there is another connection');
+	await admin.call('REPLICAOF', 'NO', 'ONE');
+	await until(
+		() =>
+			kv.put('b', 'b', 60_000).then(
+				() => true,
+				() => false,
+			),
+		'it writes again',
+	);
 });

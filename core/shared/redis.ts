@@ -61,6 +61,8 @@ const settings = ({ host, port, keyPrefix }: NonNullable<Config['redis']>) =>
 		autoResendUnfulfilledCommands: false,
 		connectTimeout: CONNECT_TIMEOUT_MS,
 		retryStrategy: (attempt: number) => Math.min(attempt * 50, 1000),
+		// The primary has become a replica and kept its connections: its name may lead to another one by now.
+		reconnectOnError: (error: Error) => error.message.includes('READONLY'),
 	}) satisfies RedisOptions;
 
 export type RedisClient = Redis;

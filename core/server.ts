@@ -10,7 +10,7 @@ import { answerDirectly, type DoorParts, finish, HSTS, logHapis, SECURITY_HEADER
 import { type Cors, type CorsParts, createCors } from './http/cors.ts';
 import type { Answerer } from './http/door.ts';
 import { assertWellFormed, broken } from './http/framing.ts';
-import { isOfDoor } from './http/places.ts';
+import { isOfDoor, withoutLastSlashes } from './http/places.ts';
 import { assertQuery, isDecodable } from './http/queries.ts';
 import type { ReservedSegments } from './http/reserved.ts';
 import { detailsOf, SENTENCES } from './kit/input-faults.ts';
@@ -21,6 +21,8 @@ import { keepTrace } from './telemetry/request-fields.ts';
 import { activeSpan } from './telemetry/spans.ts';
 import { OFF, type Telemetry } from './telemetry/telemetry.ts';
 
+/** The time that a client has to read the refusal of CONNECT. */
+const LINGER_MS = 1000;
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 interface Parts extends DoorParts {
@@ -97,8 +99,13 @@ function answerBrokenRequests(listener: Listener, parts: Pick<Parts, 'config' | 
 		if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
 		answerBare(socket, brokenRequest(error.code), parts);
 	});
-	// The type is Duplex; on a TCP listener it is the socket.
-	listener.on('connect', (_request, socket) => answerBare(socket as Socket, [405, 'Method Not Allowed'], parts));
+	listener.on('connect', (_request, socket) => {
+		// Node has let go of it: an error that nobody hears would end the process, and nobody else would close it.
+		socket.on('error', () => socket.destroy());
+		setTimeout(() => socket.destroy(), LINGER_MS).unref();
+		// The type is Duplex; on a TCP listener it is the socket.
+		answerBare(socket as Socket, [405, 'Method Not Allowed'], parts);
+	});
 }
 
 function answerBare(socket: Socket, [status, reason]: [number, string], { config, limits }: Pick<Parts, 'config' | 'limits'>): void {
@@ -176,7 +183,7 @@ function preflight(request: Request, h: ResponseToolkit, cors: Cors) {
 
 /** Returns the route of a path. @throws not_found without one; method_not_allowed, with `Allow`, if another method has one */
 function knownRoute(server: Server, request: Request): RequestRoute {
-	const path = request.path === '/' ? '/' : request.path.replace(/\/+$/, '');
+	const path = request.path === '/' ? '/' : withoutLastSlashes(request.path);
 	const match = server.match(request.method === 'head' ? 'get' : (request.method as Hapi.HTTP_METHODS), path);
 	if (match && !isOfGateways(match)) return match;
 	const allowed = (['get', 'post', 'put', 'patch', 'delete'] as const).filter((method) => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { reservedSegments } from '../../core/http/reserved.ts';
 import * as edge from '../catalog/edge.ts';
@@ -180,6 +181,27 @@ test('a client that waits for “100 Continue” gets it before it sends its bod
 		assert.equal(answer.statusCode, to === url ? 200 : 401);
 		answer.resume();
 	}
+});
+
+test('a client that asks for a tunnel and resets the connection ends nothing; one that stays is left', async () => {
+	const { hostname, port } = new URL(service.url);
+	for (let attempt = 0; attempt < 10; attempt++) {
+		const socket = connect(Number(port), hostname);
+		socket.on('error', () => undefined);
+		socket.write('CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n');
+		await once(socket, 'data');
+		socket.resetAndDestroy();
+	}
+	// An error that nobody hears would end this process.
+	const staying = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+	staying.write('CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n');
+	staying.resume();
+	await once(staying, 'end');
+	const left = new Promise((resolve) => staying.on('error', () => undefined).once('close', resolve));
+	// Writing finds out that nobody reads any more.
+	const writing = setInterval(() => staying.write('x'), 50);
+	await left.finally(() => clearInterval(writing));
+	assert.equal((await send(`${service.url}/health/live`, 'GET')).status, 200);
 });
 
 test('CORS of gateways: any page, without credentials; the preflight needs no caller', async () => {

@@ -12,6 +12,7 @@ import { type Answer, byHapi } from '../http/answer.ts';
 import { UNREAD } from '../http/body.ts';
 import { clientLeaving } from '../http/client.ts';
 import { publicUrlOf } from '../http/origins.ts';
+import { withoutLastSlashes } from '../http/places.ts';
 import { assertQuery } from '../http/queries.ts';
 import type { ReservedSegments } from '../http/reserved.ts';
 import type { Streams } from '../http/streams.ts';
@@ -240,7 +241,7 @@ function callOf(reach: Reach, { request, incoming, leaving, served, route }: Fix
 /** Returns the raw path below the address; a trailing slash makes no difference. */
 function innerPath(path: string, base: string): string {
 	if (isDiscovery(path)) return path.slice(0, path.indexOf('/', WELL_KNOWN.length));
-	const inner = path.slice(base.length).replace(/\/+$/, '');
+	const inner = withoutLastSlashes(path.slice(base.length));
 	return inner === '' ? '/' : inner;
 }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { placeOf } from './places.ts';
+import { placeOf, withoutLastSlashes } from './places.ts';
 import { reservedSegments } from './reserved.ts';
 
 const reserved = reservedSegments(['acme-hooks']);
@@ -55,3 +55,10 @@ const RESERVED = [
 ];
 for (const path of [...RESERVED, '/.well-known/x/apis/main', '/.well-known/x/@apis/main', '/.well-known/x/@@acme/main', '/.acme/main'])
 	test(`${path} is no gateway’s`, () => assert.equal(reserved.isGatewayPath(path), false));
+
+test('slashes at the end are removed, however many stand elsewhere', () => {
+	// An expression that begins anew at each slash would not come to an end.
+	const many = '/'.repeat(1_000_000);
+	assert.equal(withoutLastSlashes(`/a${many}b//`), `/a${many}b`);
+	assert.deepEqual(['/a', '/a/', '//', ''].map(withoutLastSlashes), ['/a', '/a', '', '']);
+});

@@ -60,5 +60,12 @@ function organizationEnd(path: string, start: number): number {
 
 function withoutSlashes(path: string, start: number): string {
 	const inner = start === -1 ? '/' : path.slice(start);
-	return inner.length > 1 && inner.endsWith('/') ? inner.replace(/\/+$/, '') || '/' : inner;
+	return inner.length > 1 ? withoutLastSlashes(inner) || '/' : inner;
+}
+
+/** Removes slashes at the end. An expression would look at a path of nothing but slashes again from each of them. */
+export function withoutLastSlashes(path: string): string {
+	let end = path.length;
+	while (path[end - 1] === '/') end--;
+	return end === path.length ? path : path.slice(0, end);
 }

@@ -69,7 +69,7 @@ const lengthOf = (body: string | Buffer | null): number => (typeof body === 'str
 function isUnmodified({ method, raw: { req } }: Request, { etag, 'last-modified': modified }: AnswerHeaders): boolean {
 	if (method !== 'get' && method !== 'head') return false;
 	const { 'if-none-match': tags, 'if-modified-since': since } = req.headers;
-	if (etag !== undefined && tags) return tags.split(/\s*,\s*/).includes(String(etag));
+	if (etag !== undefined && tags) return tags.split(',').some((tag) => tag.trim() === String(etag));
 	return modified !== undefined && since !== undefined && Date.parse(since) >= Date.parse(String(modified));
 }
 

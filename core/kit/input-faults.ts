@@ -29,8 +29,10 @@ export const MAX_DEPTH = 64;
 
 /** Finds what no input may contain: too deep nesting, `__proto__`, NUL (PostgreSQL refuses it), lone surrogates (they would be lost). */
 export function textFaults(value: unknown): ErrorDetail[] {
+	if (!hasFault(value)) return [];
 	const faults: ErrorDetail[] = [];
 	const stack: { value: unknown; path: string; depth: number }[] = [{ value, path: '', depth: 0 }];
+	let seen = 0;
 	for (let next = stack.pop(); next !== undefined && faults.length < 5; next = stack.pop()) {
 		const { path, depth } = next;
 		if (typeof next.value === 'string') {
@@ -43,14 +45,52 @@ export function textFaults(value: unknown): ErrorDetail[] {
 			faults.push({ path: path.slice(0, 200), message: `nests deeper than ${MAX_DEPTH} levels.` });
 			continue;
 		}
-		for (const [key, child] of Object.entries(next.value)) {
+		for (const [key, child] of membersOf(next.value)) {
+			if (seen++ > MAX_NAMED) break;
 			const fault = key === '__proto__' ? 'is not a name that a body may use.' : textFault(key);
 			const at = `${path}/${pointerToken(key)}`;
 			if (fault) faults.push({ path: at.toWellFormed().replaceAll('\0', '\\u0000'), message: fault });
 			stack.push({ value: child, path: at, depth: depth + 1 });
 		}
 	}
-	return faults;
+	return faults.length > 0 ? faults : [{ path: '', message: UNNAMED }];
+}
+
+/** A fault behind so many values is not named: a path for each of a megabyte's takes half a second. */
+const MAX_NAMED = 10_000;
+const UNNAMED = `contains U+0000, half of a surrogate pair or the name __proto__, or nests deeper than ${MAX_DEPTH} levels.`;
+
+function* membersOf(value: object): Generator<[string, unknown]> {
+	if (Array.isArray(value)) for (let at = 0; at < value.length; at++) yield [String(at), value[at]];
+	else for (const key in value) yield [key, (value as Record<string, unknown>)[key]];
+}
+
+/** Tells whether there is any fault, without a path or an object for each value. */
+function hasFault(value: unknown): boolean {
+	const open: object[] = [];
+	const depths: number[] = [];
+	let depth = -1;
+	const isBad = (child: unknown): boolean => {
+		if (typeof child === 'string') return textFault(child) !== null;
+		if (child !== null && typeof child === 'object') {
+			open.push(child);
+			depths.push(depth + 1);
+		}
+		return false;
+	};
+	if (isBad(value)) return true;
+	for (let next = open.pop(); next !== undefined; next = open.pop()) {
+		depth = depths.pop() ?? 0;
+		if (depth >= MAX_DEPTH) return true;
+		if (Array.isArray(next)) {
+			for (let at = 0; at < next.length; at++) if (isBad(next[at])) return true;
+		} else {
+			for (const key in next) {
+				if (key === '__proto__' || textFault(key) !== null || isBad((next as Record<string, unknown>)[key])) return true;
+			}
+		}
+	}
+	return false;
 }
 
 function textFault(text: string): string | null {

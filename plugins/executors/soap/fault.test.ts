@@ -87,6 +87,7 @@ const ELSE: [what: string, answer: Answer, says: RegExp][] = [
 	],
 	['half a message', { body: enveloped('<Do/>').slice(0, -10) }, /line 1, column \d+: unclosed tag/],
 	['several parts without a boundary', { headers: { 'content-type': 'multipart/related' }, body: 'x' }, /no boundary/],
+	['parts without end', { headers: { 'content-type': 'multipart/related; boundary=b' }, body: '--b'.repeat(2000) }, /more than 1000 parts/],
 	['several parts of which there are none', { headers: { 'content-type': 'multipart/related; boundary=b' }, body: 'x' }, /it has no parts/],
 ];
 

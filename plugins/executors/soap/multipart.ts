@@ -9,6 +9,7 @@ export interface Parts {
 }
 
 const MAX_PARTS = 1_000;
+const MAX_HEADER_BYTES = 64 * 1024;
 const BLANK_LINE = Buffer.from('\r\n\r\n');
 
 /** @throws Error with the rest of a sentence about the answer */
@@ -33,8 +34,8 @@ interface Part {
 function split(body: Buffer, delimiter: Buffer): Part[] {
 	const parts: Part[] = [];
 	let from = body.indexOf(delimiter);
-	while (from >= 0) {
-		if (parts.length > MAX_PARTS) throw new Error(`it has more than ${MAX_PARTS} parts`);
+	for (let seen = 0; from >= 0; seen++) {
+		if (seen > MAX_PARTS) throw new Error(`it has more than ${MAX_PARTS} parts`);
 		const begin = from + delimiter.length;
 		const end = body.indexOf(delimiter, begin);
 		if (end < 0) return parts;
@@ -47,7 +48,7 @@ function split(body: Buffer, delimiter: Buffer): Part[] {
 
 /** Reads one part; null if it has no header. */
 function partOf(bytes: Buffer): Part | null {
-	const end = bytes.indexOf(BLANK_LINE);
+	const end = bytes.subarray(0, MAX_HEADER_BYTES).indexOf(BLANK_LINE);
 	if (end < 0) return null;
 	const header = bytes
 		.subarray(0, end)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nextTime, starts } from './schedules.ts';
+import { nextTime, nextTimes, starts } from './schedules.ts';
 
 const KYIV = 'Europe/Kyiv';
 const times = (cron: string, from: string, count: number, timeZone = KYIV): (string | undefined)[] => {
@@ -47,4 +47,22 @@ test('a due time starts a run, a missed one only if the schedule says so, one of
 	assert.equal(starts({ ...DUE, isBusy: true }), true);
 	assert.equal(starts({ ...DUE, isBusy: true, overlap: 'skip' }), false);
 	assert.equal(starts({ ...DUE, lateMs: 61_000, overlap: 'queue' }), true);
+});
+
+test('a next time is after the one that it is asked about, in the hours that clocks repeat too', () => {
+	for (const [timeZone, from] of [
+		['Europe/Berlin', '2027-10-30T23:50:00Z'],
+		['America/New_York', '2027-11-07T04:50:00Z'],
+		['Australia/Lord_Howe', '2027-04-03T14:20:00Z'],
+	] as const)
+		for (const cron of ['* * * * *', '*/5 * * * *', '30 1 * * *', '30 2 * * *', '0 3 * * 0'])
+			for (let minutes = 0; minutes < 200; minutes += 7) {
+				const after = new Date(Date.parse(from) + minutes * 60_000);
+				const [next, ...later] = nextTimes({ cron, timeZone }, after, 3);
+				assert.ok(
+					next && next > after && later.every((time, at) => time > (later[at - 1] ?? next)),
+					`${cron} ${timeZone} ${after.toISOString()}`,
+				);
+				assert.deepEqual(nextTime({ cron, timeZone }, after), next);
+			}
 });

@@ -13,12 +13,28 @@ const MISSED_MS = 60_000;
  * @throws validation_failed
  */
 export function nextTime({ cron, timeZone }: Pick<RunSchedule, 'cron' | 'timeZone'>, after: Date): Date | null {
-	return parse(cron, timeZone).nextRun(after);
+	return nextOf(parse(cron, timeZone), after);
 }
 
 /** Returns the next times after this one. @throws validation_failed */
 export function nextTimes({ cron, timeZone }: Pick<RunSchedule, 'cron' | 'timeZone'>, after: Date, count: number): Date[] {
-	return parse(cron, timeZone).nextRuns(count, after);
+	const times = parse(cron, timeZone);
+	const found: Date[] = [];
+	for (let next = nextOf(times, after); next && found.length < count; next = nextOf(times, next)) found.push(next);
+	return found;
+}
+
+/** Clocks repeat at most some hours: croner is asked again so many times, each so much later. */
+const [ASKED, LATER_MS] = [200, 15 * 60_000];
+
+/** Returns what croner does, which may be before `after` where that lies in an hour that the clocks repeat: a schedule would be due again at once, for all of it. */
+function nextOf(times: Cron, after: Date): Date | null {
+	let next = times.nextRun(after);
+	for (let asked = 1; next && next <= after; asked++) {
+		if (asked > ASKED) return null;
+		next = times.nextRun(new Date(after.getTime() + asked * LATER_MS));
+	}
+	return next;
 }
 
 function parse(cron: string, timeZone: string): Cron {

@@ -53,20 +53,28 @@ export function sweepExpired(
 		}
 	};
 	const clean = async (): Promise<void> => {
-		try {
-			const old = new Date(Date.now() - retentionDays * DAY_MS);
-			const runs = retentionDays === 0 ? 0 : await store.runQueue.prune(old);
-			const { days, sums } = await store.analytics.prune(retentionDays === 0 ? null : old);
-			const records = await store.records.prune();
-			const logins = await store.accounts.prune(new Date(Date.now() - SESSION_MS));
-			const answers = await store.idempotency.prune();
-			const imports = await store.importQueue.prune(new Date(Date.now() - IMPORTS_MS));
-			const spending = await store.llmProviders.prune(new Date(Date.now() - SPENDING_MS));
-			const removed = { runs, records, logins, answers, imports, spending, days, sums };
-			if (Object.values(removed).some((count) => count > 0)) log.info(removed, 'expired rows removed');
-		} catch (error) {
-			log.warn({ error: String(error) }, 'expired rows could not be removed; the next sweep retries');
+		const before = (ms: number): Date => new Date(Date.now() - ms);
+		const old = before(retentionDays * DAY_MS);
+		const steps: Record<string, () => Promise<number | Record<string, number>>> = {
+			runs: async () => (retentionDays === 0 ? 0 : store.runQueue.prune(old)),
+			log: () => store.analytics.prune(retentionDays === 0 ? null : old),
+			records: () => store.records.prune(),
+			logins: () => store.accounts.prune(before(SESSION_MS)),
+			answers: () => store.idempotency.prune(),
+			imports: () => store.importQueue.prune(before(IMPORTS_MS)),
+			spending: () => store.llmProviders.prune(before(SPENDING_MS)),
+		};
+		const removed: Record<string, number> = {};
+		for (const [rows, step] of Object.entries(steps)) {
+			try {
+				const counted = await step();
+				Object.assign(removed, typeof counted === 'number' ? { [rows]: counted } : counted);
+			} catch (error) {
+				// One step that fails is no reason to keep the other rows.
+				log.warn({ rows, error: String(error) }, 'expired rows could not be removed; the next sweep retries');
+			}
 		}
+		if (Object.values(removed).some((count) => count > 0)) log.info(removed, 'expired rows removed');
 	};
 	let ticks = 0;
 	let timer = setTimeout(function tick() {

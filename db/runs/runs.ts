@@ -1,7 +1,7 @@
 // Runs as those who start and follow them see them.
 
 import { randomUUID } from 'node:crypto';
-import { GatewayError } from '../../core/contract/errors.ts';
+import { asGatewayError, GatewayError } from '../../core/contract/errors.ts';
 import type { ClaimedRun, NewRun, Run, RunKind, RunQueue, RunStep, Topic } from '../../core/store/store.ts';
 import { uuid } from '../pages.ts';
 import type { Sql } from './pool.ts';
@@ -231,10 +231,16 @@ export function createDesk({ pool, engine, rows, bell, add }: DeskParts): Desk {
 			return forked;
 		},
 		async prune(olderThan) {
-			for (let removed = 0; ; ) {
-				const { length } = await pool.rows(PRUNE, [olderThan, PRUNED]);
-				removed += length;
-				if (length < PRUNED) return removed;
+			for (let removed = 0, most = PRUNED; ; ) {
+				try {
+					const { length } = await pool.rows(PRUNE, [olderThan, most]);
+					removed += length;
+					if (length < most) return removed;
+				} catch (error) {
+					// Runs of thousands of steps take longer than a statement may: fewer at a time then.
+					if (asGatewayError(error)?.code !== 'unavailable' || most === 1) throw error;
+					most = Math.ceil(most / 8);
+				}
 			}
 		},
 	};

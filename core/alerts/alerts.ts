@@ -3,7 +3,7 @@
 import type { Log } from '../contract/nouns.ts';
 import type { Imports } from '../imports/imports.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
-import type { AlertIncident, AlertKind, AlertRuleRow, Store } from '../store/store.ts';
+import type { AlertIncident, AlertKind, AlertRuleRow, Store, UntoldAlert } from '../store/store.ts';
 import type { JobDesk } from '../tools/job-desk.ts';
 import type { CredentialHealth } from '../upstreams/credential-health.ts';
 import { differenceOf } from './documents.ts';
@@ -36,6 +36,8 @@ const EARLY = 0.75;
 const PAGE = 200;
 /** The most messages that one turn sends, documents that it reads, and broken credentials that a process knows. */
 const TOLD = 500;
+/** Organizations whose messages are sent at a time, and the messages of one that may fail in a turn. */
+const [AT_ONCE, FAILED] = [8, 3];
 const DOCUMENTS = 4;
 const BROKEN = 10_000;
 const MEASURED: readonly AlertKind[] = ['error_rate', 'latency'];
@@ -93,8 +95,8 @@ class Turns {
 		const broken = await alertDesk.openApis('credential', BROKEN);
 		this.#parts.health.know(broken.map(({ organizationId, apiId }) => ({ organizationId, id: apiId })));
 		if (!(await alertDesk.take('rules', this.#everyMs * EARLY))) return;
-		await this.#measure();
-		await this.#tell();
+		await this.#run(() => this.#measure(), 'the rules of alerts');
+		await this.#run(() => this.#tell(), 'alerts that wait');
 		const due = await alertDesk.watched(this.#parts.watchMs ?? DAY_MS, DOCUMENTS);
 		// A document may take minutes: the next turn does not wait for it.
 		for (const { organizationId, apiId } of due) void this.#run(() => this.#document(organizationId, apiId), 'a watched document');
@@ -108,11 +110,9 @@ class Turns {
 			const open = await alertDesk.open(rules.map(({ id }) => id));
 			for (const rule of rules) {
 				this.#closing.signal.throwIfAborted();
-				await this.#judge(
-					rule,
-					open.filter(({ ruleId }) => ruleId === rule.id),
-					measures,
-				);
+				const its = open.filter(({ ruleId }) => ruleId === rule.id);
+				// A rule that fails is no reason to look at no other.
+				await this.#run(() => this.#judge(rule, its, measures), `the rule ${rule.id} of alerts`);
 			}
 			after = rules.at(-1)?.id ?? null;
 			if (rules.length < PAGE) return;
@@ -162,16 +162,25 @@ class Turns {
 		await this.#tell();
 	}
 
-	/** Sends what waits. One that cannot be sent does not hold up the others, and waits for the next turn. */
+	/** Sends what waits, of several organizations at a time: none waits for what another one's receiver does. */
 	async #tell(): Promise<void> {
+		const byOrganization = Map.groupBy(await this.#parts.store.alertDesk.untold(TOLD), ({ organizationId }) => organizationId);
+		const waiting = [...byOrganization.values()];
+		while (waiting.length > 0) await Promise.all(waiting.splice(0, AT_ONCE).map((alerts) => this.#tellOf(alerts)));
+	}
+
+	/** Sends what waits of one organization. One that cannot be sent waits for the next turn; after some of them, so do the others. */
+	async #tellOf(alerts: readonly UntoldAlert[]): Promise<void> {
 		const { store, log } = this.#parts;
-		for (const alert of await store.alertDesk.untold(TOLD)) {
+		let failed = 0;
+		for (const alert of alerts) {
 			try {
 				await sendUntold(alert, this.#parts);
 				await store.alertDesk.told(alert);
 			} catch (error) {
 				const { organizationId, ruleId } = alert;
 				log.warn({ organizationId, ruleId, reason: (error as { code?: string }).code ?? String(error) }, 'an alert could not be sent yet');
+				if (++failed === FAILED) return;
 			}
 		}
 	}

@@ -53,6 +53,22 @@ test('an incident begins once, is told once, ends once, and is gone when its end
 	assert.equal(await begin(null), false, 'a rule that is gone begins nothing');
 });
 
+test('what one organization cannot be told does not stand before what others wait for', async () => {
+	const { alertDesk } = store;
+	const rules = [];
+	for (const count of [4, 1, 1]) {
+		const { organizationId } = await addTenant(store);
+		const rule = (await store.alerts.create(organizationId, randomUUID(), RULE, 10)) ?? assert.fail();
+		rules.push(rule);
+		for (let n = 0; n < count; n++) await alertDesk.begin(rule, (await addTool(store, organizationId)).id, { digest: null, untold: { n } });
+	}
+	const [first, second, third] = rules;
+	const told = (await alertDesk.untold(4)).map(({ ruleId }) => ruleId);
+	assert.deepEqual(told, [first?.id, second?.id, third?.id, first?.id]);
+	for (const alert of await alertDesk.untold(10)) await alertDesk.told(alert);
+	for (const rule of rules) await store.alerts.remove(rule.organizationId, rule.id);
+});
+
 test('active rules are read by pages, and those of an API with those of all', async () => {
 	const { organizationId } = await addTenant(store);
 	const [api, other] = [(await addApi(store, organizationId)).id, (await addApi(store, organizationId)).id];

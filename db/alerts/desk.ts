@@ -44,10 +44,12 @@ const END = `
 UPDATE alert_incidents SET is_open = false, untold = $4::json
 WHERE organization_id = $1 AND rule_id = $2 AND subject = $3 AND is_open RETURNING id`;
 
+/** One of each organization, then a second one of each: what cannot be told keeps its place in its own row only. */
 const UNTOLD = `
 SELECT ${INCIDENT}, i.untold, json_build_object('name', r.name, 'url', r.url, 'secret', r.secret) AS rule
 FROM alert_incidents i JOIN alert_rules r ON r.organization_id = i.organization_id AND r.id = i.rule_id
-WHERE i.untold IS NOT NULL ORDER BY i.opened_at LIMIT $1`;
+WHERE i.untold IS NOT NULL
+ORDER BY row_number() OVER (PARTITION BY i.organization_id ORDER BY i.opened_at), i.opened_at LIMIT $1`;
 // A change since is told on its own.
 const THIS = 'organization_id = $1 AND rule_id = $2 AND subject = $3 AND id = $4 AND is_open = $5';
 const TOLD = `UPDATE alert_incidents SET untold = NULL WHERE ${THIS} RETURNING id`;
@@ -58,7 +60,7 @@ const WATCHED = `
 WITH due AS (
 	SELECT a.organization_id, a.id FROM apis a
 	LEFT JOIN api_watches w ON w.organization_id = a.organization_id AND w.api_id = a.id
-	WHERE a.watch IS NOT NULL AND (w.looked_at IS NULL OR w.looked_at <= ${OLD}) LIMIT $2
+	WHERE a.watch IS NOT NULL AND (w.looked_at IS NULL OR w.looked_at <= ${OLD}) ORDER BY coalesce(w.looked_at, a.created_at) LIMIT $2
 )
 INSERT INTO api_watches AS w (organization_id, api_id, looked_at) SELECT organization_id, id, now() FROM due
 ON CONFLICT (organization_id, api_id) DO UPDATE SET looked_at = now() WHERE w.looked_at <= ${OLD}

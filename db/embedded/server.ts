@@ -129,13 +129,15 @@ function start(programs: Programs, options: string[], log: Log | undefined): Pro
 	const exited = new Promise<void>((resolve) => child.on('close', () => resolve()));
 	const said: string[] = [];
 	child.stdout.resume();
+	const handles = [child, child.stderr as Socket, child.stdout as Socket];
 	return new Promise<Running>((resolve, reject) => {
 		const timer = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS);
 		let isReady = false;
 		let isStopping = false;
 		const stop = async (): Promise<void> => {
 			isStopping = true;
-			child.ref();
+			// The end of its output is waited for, too: a process with nothing else to do would end before it.
+			for (const handle of handles) handle.ref();
 			// Fast shutdown: ends the sessions, writes a checkpoint, removes the socket.
 			child.kill('SIGINT');
 			await exited;
@@ -147,7 +149,7 @@ function start(programs: Programs, options: string[], log: Log | undefined): Pro
 			isReady = true;
 			clearTimeout(timer);
 			// These handles do not keep the process alive: the server ends with it.
-			for (const handle of [child, child.stderr as Socket, child.stdout as Socket]) handle.unref();
+			for (const handle of handles) handle.unref();
 			resolve({ stop });
 		});
 		child.on('error', reject);

@@ -38,6 +38,8 @@ export type Traced = {
 
 export class Trace {
 	readonly #entries = new Map<string, Traced>();
+	/** The outputs that were measured, with their characters: each is written as JSON once for that, however often the trace is stored. */
+	readonly #measured = new WeakMap<Traced, { output: Json; chars: number }>();
 	readonly #changed: (isUrgent?: boolean) => void;
 
 	/** @param changed hears that there is something to tell; urgently: the run may leave the process */
@@ -76,7 +78,7 @@ export class Trace {
 		let left = isLast ? MAX_KEPT_CHARS : MAX_LIVE_CHARS;
 		return [...this.#entries.values()].map((entry) => {
 			if (entry.output === undefined) return entry;
-			const chars = JSON.stringify(entry.output).length;
+			const chars = this.#charsOf(entry, entry.output);
 			if (chars <= left && (isLast || chars <= MAX_SHOWN_CHARS)) {
 				left -= chars;
 				return entry;
@@ -84,6 +86,14 @@ export class Trace {
 			const { output: _output, ...rest } = entry;
 			return { ...rest, cut: chars };
 		});
+	}
+
+	#charsOf(entry: Traced, output: Json): number {
+		const known = this.#measured.get(entry);
+		if (known && known.output === output) return known.chars;
+		const chars = JSON.stringify(output).length;
+		this.#measured.set(entry, { output, chars });
+		return chars;
 	}
 }
 

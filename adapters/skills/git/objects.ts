@@ -29,32 +29,48 @@ export function put(objects: Objects, type: ObjectType, data: Buffer): string {
 	return id;
 }
 
+/** A folder by names: other folders, and files with their ids and modes. */
+type Folder = Map<string, Folder | { id: string; mode: string }>;
+
 /** Adds the files and their folders. @returns the id of the root, and those of the files by path */
 export async function putFiles(objects: Objects, files: Files): Promise<{ tree: string; blobs: Record<string, string> }> {
 	const slice = new TimeSlice();
 	const blobs: Record<string, string> = {};
+	const root: Folder = new Map();
 	for (const [path, content] of files) {
-		blobs[path] = put(objects, 'blob', content);
+		const id = put(objects, 'blob', content);
+		blobs[path] = id;
+		const names = path.split('/');
+		const mode = isExecutable(names.slice(2).join('/')) ? '100755' : '100644';
+		const name = names.pop() ?? '';
+		folderAt(root, names).set(name, { id, mode });
 		if (slice.isOverNow) await slice.next();
 	}
-	return { tree: putFolder(objects, blobs, ''), blobs };
+	return { tree: await putFolder(objects, root, slice), blobs };
 }
 
-function putFolder(objects: Objects, blobs: Readonly<Record<string, string>>, folder: string): string {
-	const entries = new Map<string, { mode: string; id: string | null }>();
-	for (const [path, id] of Object.entries(blobs)) {
-		if (!path.startsWith(folder)) continue;
-		const [name = '', ...inside] = path.slice(folder.length).split('/');
-		const isScript = isExecutable(path.split('/').slice(2).join('/'));
-		entries.set(name, inside.length > 0 ? { mode: FOLDER, id: null } : { mode: isScript ? '100755' : '100644', id });
+function folderAt(root: Folder, names: readonly string[]): Folder {
+	let folder = root;
+	for (const name of names) {
+		const found = folder.get(name);
+		const next: Folder = found instanceof Map ? found : new Map();
+		if (next !== found) folder.set(name, next);
+		folder = next;
 	}
+	return folder;
+}
+
+async function putFolder(objects: Objects, folder: Folder, slice: TimeSlice): Promise<string> {
 	// "tree entries are sorted by name, as if folders ended with a slash".
-	const sortable = (name: string): string => (entries.get(name)?.mode === FOLDER ? `${name}/` : name);
-	const names = [...entries.keys()].sort((a, b) => (sortable(a) < sortable(b) ? -1 : 1));
-	const parts = names.flatMap((name) => {
-		const { mode = '', id = null } = entries.get(name) ?? {};
-		return [Buffer.from(`${mode} ${name}\0`), Buffer.from(id ?? putFolder(objects, blobs, `${folder}${name}/`), 'hex')];
-	});
+	const sortable = ([name, entry]: readonly [string, unknown]): string => (entry instanceof Map ? `${name}/` : name);
+	const entries = [...folder].sort((one, other) => (sortable(one) < sortable(other) ? -1 : 1));
+	const parts: Buffer[] = [];
+	for (const [name, entry] of entries) {
+		const isFolder = entry instanceof Map;
+		const id = isFolder ? await putFolder(objects, entry, slice) : entry.id;
+		parts.push(Buffer.from(`${isFolder ? FOLDER : entry.mode} ${name}\0`), Buffer.from(id, 'hex'));
+	}
+	if (slice.isOverNow) await slice.next();
 	return put(objects, 'tree', Buffer.concat(parts));
 }
 

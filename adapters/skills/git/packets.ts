@@ -5,6 +5,8 @@ import { GatewayError } from '../../../core/index.ts';
 export const FLUSH = '0000';
 export const DELIMITER = '0001';
 const MAX_LINE = 65_515;
+/** A history has fifty commits, and a request names each at most once as wanted and once as had. */
+const MAX_PACKETS = 1_000;
 
 export type Packet = { kind: 'line'; text: string } | { kind: 'flush' | 'delimiter' };
 
@@ -18,6 +20,7 @@ export function readPackets(body: Buffer): Packet[] {
 	for (let at = 0; at < body.length; ) {
 		const text = body.toString('latin1', at, at + 4);
 		const length = /^[0-9a-f]{4}$/i.test(text) ? Number.parseInt(text, 16) : Number.NaN;
+		if (packets.length === MAX_PACKETS) throw malformed();
 		if (!(length < 3 || (length >= 4 && at + length <= body.length))) throw malformed();
 		if (length >= 4) packets.push({ kind: 'line', text: body.toString('utf8', at + 4, at + length).replace(/\n$/, '') });
 		else packets.push({ kind: length === 1 ? 'delimiter' : 'flush' });

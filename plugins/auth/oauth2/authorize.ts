@@ -102,13 +102,14 @@ async function settle(form: Parameters, { asked, visitor }: Pick<Decision, 'aske
 	if (!choice) return decide(asked, visitor, { ...context, alert: CHOOSE });
 	const scopes = held(asked, choice);
 	if (scopes.length === 0) throw nothingHeld();
-	await agree(asked.client, agreementOf({ visitor, choice, scopes }), choice.context);
+	await agree(asked.client, agreementOf({ asked, visitor, choice, scopes }), choice.context);
 	return letIn({ asked, visitor, choice, scopes }, request);
 }
 
-const agreementOf = ({ visitor: { userId, email }, choice: { caller }, scopes }: Omit<Decision, 'asked'>) => ({
+const agreementOf = ({ asked: { redirectUri }, visitor: { userId, email }, choice: { caller }, scopes }: Decision) => ({
 	userId,
 	email,
+	redirectUri,
 	scopes,
 	since: caller.memberSince ?? null,
 });

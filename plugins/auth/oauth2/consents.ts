@@ -2,6 +2,7 @@
 
 import type { Context, JsonObject, Scope, StoredRecord } from '../../../core/index.ts';
 import { type Client, clientTag, rememberClient } from './clients/clients.ts';
+import { matchesRedirect } from './clients/redirect-uris.ts';
 import { userTag } from './grants.ts';
 import { isWithin } from './scopes.ts';
 import { digest, mintSecret } from './secrets.ts';
@@ -16,12 +17,27 @@ interface Consent extends JsonObject {
 	clientName: string;
 	userId: string;
 	email: string;
+	/** Those of all places. */
+	scopes: Scope[];
+	/**
+	 * The addresses to which the user let codes be sent, each with its scopes. The page tells where one is sent, and anybody may register a client
+	 * with a name and several addresses. Consents from before these were kept have none, and are asked for again.
+	 */
+	places?: Place[];
+}
+
+interface Place extends JsonObject {
+	redirectUri: string;
 	scopes: Scope[];
 }
+
+/** The most addresses of a consent; a client registers no more. */
+const MAX_PLACES = 20;
 
 interface Agreement {
 	userId: string;
 	email: string;
+	redirectUri: string;
 	scopes: Scope[];
 	/** The time since which the user is a member; null for users without such a time. Older consents are void. */
 	since: Date | null;
@@ -33,8 +49,12 @@ const consentTag = (id: string): string => `consent:${id}`;
 
 export async function isAgreed(client: Client, agreement: Agreement, context: Context): Promise<boolean> {
 	const consent = await findConsent(idOf(agreement.userId, client.id), agreement, context);
-	return consent !== null && isWithin(agreement.scopes, consent.scopes);
+	const place = placeOf(consent, agreement);
+	return place !== undefined && isWithin(agreement.scopes, place.scopes);
 }
+
+const placeOf = (consent: Consent | null, { redirectUri }: Pick<Agreement, 'redirectUri'>): Place | undefined =>
+	consent?.places?.find((place) => matchesRedirect([place.redirectUri], redirectUri));
 
 /** Finds a consent. One from before the user was removed and joined again is void. */
 async function findConsent(id: string, { since }: Agreement, { records }: Context): Promise<Consent | null> {
@@ -47,11 +67,14 @@ async function findConsent(id: string, { since }: Agreement, { records }: Contex
 
 /** Stores the consent, added to an earlier one. */
 export async function agree(client: Client, agreement: Agreement, context: Context): Promise<void> {
-	const { userId, email, scopes } = agreement;
+	const { userId, email, redirectUri, scopes } = agreement;
 	const id = idOf(userId, client.id);
 	const former = await findConsent(id, agreement, context);
 	const all = [...new Set([...(former?.scopes ?? []), ...scopes])];
-	const consent: Consent = { id, clientId: client.id, clientName: client.name, userId, email, scopes: all };
+	const place = placeOf(former, agreement);
+	const others = former?.places?.filter((one) => one !== place) ?? [];
+	const places = [...others, { redirectUri, scopes: [...new Set([...(place?.scopes ?? []), ...scopes])] }].slice(-MAX_PLACES);
+	const consent: Consent = { id, clientId: client.id, clientName: client.name, userId, email, scopes: all, places };
 	await rememberClient(client, context, { userId, email });
 	await context.records.put(keyOf(id), consent, {
 		tags: [CONSENTS, consentTag(id), clientTag(client.id), userTag(userId)],

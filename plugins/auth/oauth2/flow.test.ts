@@ -78,6 +78,30 @@ test('a user who has agreed is not asked again, unless the client asks for more'
 	assert.match(more.html, /value="allow"/);
 });
 
+test('who has agreed to one address of a client is asked again for another, and each has the scopes agreed to for it', async () => {
+	const uris = ['https://claude.example/callback', 'https://other.example/callback'] as const;
+	const client = await registerClient(url, { redirect_uris: [...uris, 'http://127.0.0.1:4000/callback'] });
+	const browser = openBrowser();
+	await obtainCode(url, client, account, { browser });
+	const ask = (uri: string, scope: string) =>
+		browser.open(authorizationUrl(url, client, { code_challenge: pkce().challenge, redirect_uri: uri, scope }));
+	const other = await ask(uris[1], 'tools:read');
+	assert.ok(!other.left && other.html.includes('other.example'));
+	const agreed = await browser.press(other, 'allow');
+	assert.ok(agreed.left && agreed.url.origin === 'https://other.example' && agreed.url.searchParams.has('code'));
+	for (const [uri, scope, isAsked] of [
+		[uris[0], 'tools:read tools:execute', false],
+		[uris[1], 'tools:read', false],
+		[uris[1], 'tools:read tools:execute', true],
+		['http://127.0.0.1:4000/callback', 'tools:read', true],
+	] as const)
+		assert.equal((await ask(uri, scope)).left, !isAsked, `${uri} ${scope}`);
+	const program = await ask('http://127.0.0.1:4000/callback', 'tools:read');
+	assert.ok((await browser.press(program, 'allow')).left);
+	// A program on the user's computer has another port each time.
+	assert.ok((await ask('http://127.0.0.1:5000/callback', 'tools:read')).left);
+});
+
 test('a token has the scopes that were asked for', async () => {
 	const { access } = await obtainTokens(url, account, { scope: 'tools:execute' });
 	const refused = must(await list(access), 403);

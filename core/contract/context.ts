@@ -49,7 +49,10 @@ export interface Identity {
 	 * `userId` names, if the operator issued it. @throws unauthorized when it is no such token, forbidden as `credential` does
 	 */
 	token(token: string): Promise<Caller>;
-	/** Returns a member by e-mail address and password; null when either is wrong. @throws forbidden for a non-member, rate_limited */
+	/**
+	 * Returns a member by e-mail address and password; null when either is wrong, and for whoever is no member: passwords can be guessed, so nobody
+	 * is told that one is right. @throws rate_limited
+	 */
 	password(email: string, password: string): Promise<Caller | null>;
 	/** Returns the caller that a user is at this gateway now; null when they are not a member of its organization, or are deleted. */
 	member(userId: string): Promise<Caller | null>;

@@ -14,7 +14,7 @@ import { callerAgain } from './again.ts';
 import { readTokenCookie, tokenCookie } from './cookies.ts';
 import { gatewayKey, type KeyedGateway } from './gateway-keys.ts';
 import { beginLogin, checkPassword, type LoginParts } from './logins.ts';
-import { assertMember, callerAt, fullName, type Holder, type Members } from './members.ts';
+import { callerAt, fullName, type Holder, type Members } from './members.ts';
 import { KnownPasswords } from './password-cache.ts';
 import type { Resets } from './password-resets.ts';
 import { SignedTokens } from './signed-tokens.ts';
@@ -88,10 +88,12 @@ class GatewayIdentity implements RequestIdentity {
 	}
 
 	async password(email: string, password: string): Promise<Caller | null> {
-		const owner = await this.#shared.known.passwords.owner(email, password);
-		if (!owner) return null;
-		const member = assertMember(await this.#shared.parts.members.byId(owner.userId, this.#mounted.gateway));
-		return this.#give({ ...member, credential: `password:${owner.version}` });
+		const { gateway } = this.#mounted;
+		const { members } = this.#shared.parts;
+		const isMember = async (userId: string): Promise<boolean> => (await members.byId(userId, gateway)) !== null;
+		const owner = await this.#shared.known.passwords.owner(email, password, { place: gateway.organizationId, isMember });
+		const member = owner && (await members.byId(owner.userId, gateway));
+		return member && this.#give({ ...member, credential: `password:${owner.version}` });
 	}
 
 	async member(userId: string): Promise<Caller | null> {

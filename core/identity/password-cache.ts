@@ -15,6 +15,12 @@ interface Owner {
 	version: string;
 }
 
+/** The place at which a password is shown. */
+interface Place {
+	place: string;
+	isMember(userId: string): Promise<boolean>;
+}
+
 /** Names a password without telling anything of it: the hash is salted. */
 export const passwordVersion = (passwordHash: string): string => hash('sha256', passwordHash, 'base64url').slice(0, 16);
 
@@ -30,11 +36,18 @@ export class KnownPasswords {
 		this.#owners = new OwnerCache(parts.store.changes, { owners: 'user', ownerOf: ({ userId }) => userId, keepsNobody: false });
 	}
 
-	/** Returns the owner of a pair; null when either part is wrong, after the same time. @throws rate_limited when too many wait */
-	owner(email: string, password: string): Promise<Owner | null> {
+	/**
+	 * Returns the owner of a pair who is a member of a place; null when either part is wrong, after the same time, and for anybody else: that a
+	 * password is somebody's is told nobody who is not.
+	 * @throws rate_limited when too many wait
+	 */
+	owner(email: string, password: string, { place, isMember }: Place): Promise<Owner | null> {
 		// Nobody sees it, so it needs no more than the key before it; an HMAC would take ten times as long.
-		const id = hash('sha256', this.#key + JSON.stringify([email, password]), 'base64');
-		const look = (found: (userId: string) => void): Promise<Owner | null> => this.#check({ email, password }, found);
+		const id = hash('sha256', this.#key + JSON.stringify([email, password, place]), 'base64');
+		const look = async (found: (userId: string) => void): Promise<Owner | null> => {
+			const owner = await this.#check({ email, password }, found);
+			return owner && (await isMember(owner.userId)) ? owner : null;
+		};
 		return this.#owners.get(id) ?? this.#owners.add(id, { expiresAtMs: Date.now() + KEPT_MS, look });
 	}
 

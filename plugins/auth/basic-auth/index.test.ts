@@ -51,10 +51,14 @@ test('another scheme is no credential of this method', async () => {
 	}
 });
 
-test('a user who is no member of the gateway’s organization gets a 403, but only with the right password (decisions, 25)', async () => {
+test('whoever is no member of the gateway’s organization is not told whether the password is right', async () => {
 	const stranger = await registerAccount(service.url);
-	assert.equal((await ask(gateway.url, basic(stranger.email, stranger.password))).status, 403);
-	assert.equal((await ask(gateway.url, basic(stranger.email, 'Wrong1Horse'))).status, 401);
+	const answers = [];
+	for (const password of [stranger.password, stranger.password, 'Wrong1Horse']) {
+		const { status, body } = await ask(gateway.url, basic(stranger.email, password));
+		answers.push([status, body.error, body.message]);
+	}
+	assert.deepEqual(answers, Array(3).fill([401, 'UNAUTHORIZED', 'The e-mail address or the password is wrong.']));
 });
 
 test('a changed password opens it at once, and the old one no longer', async () => {

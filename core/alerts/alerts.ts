@@ -36,10 +36,10 @@ const EARLY = 0.75;
 const PAGE = 200;
 /** The most messages that one turn sends, documents that it reads, and broken credentials that a process knows. */
 const TOLD = 500;
-/** Organizations whose messages are sent at a time, and the messages of one that may fail in a turn. */
-const [AT_ONCE, FAILED] = [8, 3];
 const DOCUMENTS = 4;
 const BROKEN = 10_000;
+/** Organizations whose messages are sent at a time, and the messages of one that may fail in a turn. */
+const [AT_ONCE, FAILED] = [8, 3];
 const MEASURED: readonly AlertKind[] = ['error_rate', 'latency'];
 
 export function createAlerts(parts: AlertParts): Alerts {

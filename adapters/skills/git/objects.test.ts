@@ -63,8 +63,8 @@ test('thousands of folders are one pass over their files', async () => {
 	assert.equal(found.size, objects.size);
 });
 
-test('a request has at most a thousand packets', () => {
+test('a request has at most twenty thousand packets, which are all that a body has room for if they name commits', () => {
 	assert.equal(readPackets(Buffer.from(line('want x\n') + FLUSH)).length, 2);
-	assert.equal(readPackets(Buffer.from(FLUSH.repeat(1000))).length, 1000);
-	assert.throws(() => readPackets(Buffer.from(FLUSH.repeat(1001))), { code: 'validation_failed' });
+	assert.equal(readPackets(Buffer.from(FLUSH.repeat(20_000))).length, 20_000);
+	assert.throws(() => readPackets(Buffer.from(FLUSH.repeat(20_001))), { code: 'validation_failed' });
 });

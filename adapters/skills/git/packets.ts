@@ -5,8 +5,8 @@ import { GatewayError } from '../../../core/index.ts';
 export const FLUSH = '0000';
 export const DELIMITER = '0001';
 const MAX_LINE = 65_515;
-/** A history has fifty commits, and a request names each at most once as wanted and once as had. */
-const MAX_PACKETS = 1_000;
+/** A client with a long history of its own names thousands of its commits: a body of a megabyte has room for some 20,000. */
+const MAX_PACKETS = 20_000;
 
 export type Packet = { kind: 'line'; text: string } | { kind: 'flush' | 'delimiter' };
 

@@ -152,6 +152,7 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'agents.ask': (store, me, it) => store.agents.ask(me, it.execution, QUESTION),
 	'agents.questions': async (store, me, it) => (await store.agents.questions(me, PAGE, { runId: it.execution })).items,
 	'agents.question': (store, me, it) => store.agents.question(me, it.question),
+	'agents.questionOf': (store, me, it) => store.agents.questionOf(me, it.execution, QUESTION.key),
 	'agents.answered': (store, me, it) => store.agents.answered(me, it.execution, QUESTION.key, 'x'),
 	'agents.versions': (store, me, it) => store.agents.versions(me, it.agent),
 	'agents.version': (store, me, it) => store.agents.version(me, it.agent, 0),

@@ -71,6 +71,17 @@ test('a question holds nothing, is answered once, and by what fits its form', as
 	await assert.rejects(world.engine.answer(place, 'q', { ok: false }), { code: 'conflict' });
 });
 
+test('a question that has been answered since the run was read is a conflict', async () => {
+	const agent = await world.addAgent(graph('in>q q>out', { in: ['start'], q: ask, out: ['finish'] }));
+	const { run } = await world.start(agent, { what: 'it' });
+	const place = { organizationId: world.organizationId, id: run.id };
+	await until(async () => (await world.engine.get(place))?.run.status === 'waiting', 'it waits');
+	await world.core.store.agents.answered(place.organizationId, run.id, 'q', 'ada');
+	await assert.rejects(world.engine.answer(place, 'q', { ok: false }), { code: 'conflict' });
+	await world.engine.cancel(place);
+	await assert.rejects(world.engine.answer(place, 'q', { ok: false }), { code: 'conflict' });
+});
+
 test('an input that does not fit the schema is refused with its place, and defaults are filled in', async () => {
 	const schema = {
 		type: 'object',

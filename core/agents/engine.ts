@@ -8,7 +8,7 @@ import { isObject } from '../kit/json.ts';
 import { describeThrown } from '../process/strays.ts';
 import { hasRunEnded } from '../runs/following.ts';
 import type { Runs } from '../runs/runs.ts';
-import type { AgentRow, Agents, Execution, QuestionRow } from '../store/store.ts';
+import type { AgentRow, Agents, Execution, QuestionRow, Run } from '../store/store.ts';
 import { OFF, type Telemetry } from '../telemetry/telemetry.ts';
 import type { CallParts } from '../tools/call-parts.ts';
 import type { AgentAsked, AgentEngine, ExecutionPlace } from './agents.ts';
@@ -85,6 +85,11 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 
 	const find = async ({ organizationId, id }: ExecutionPlace): Promise<Execution> =>
 		(await agents.executionOf(organizationId, id)) ?? Promise.reject(notFound('Execution'));
+	/** Returns why a question cannot be answered: another answer, or its end, may have come since the run was read. */
+	const closed = async ({ organizationId, id }: ExecutionPlace, run: Run, key: string): Promise<GatewayError> =>
+		hasRunEnded(run) || (await agents.questionOf(organizationId, id, key))
+			? new GatewayError('conflict', 'The question has been answered, or its time is over.')
+			: notFound('Question');
 	const open = (execution: Execution): Execution => openExecution(secrets, execution);
 
 	const complete = (agent: AgentRow, input: JsonObject): JsonObject | Promise<JsonObject> => {
@@ -170,7 +175,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		async answer(place, key, answer) {
 			const { run } = await find(place);
 			const question = (await engine.waiting(place)).find((one) => one.key === key);
-			if (!question) throw hasRunEnded(run) ? new GatewayError('conflict', 'The execution has ended.') : notFound('Question');
+			if (!question) throw await closed(place, run, key);
 			const of = { id: `question:${question.id}`, version: '', organizationId: place.organizationId };
 			const faults = await argumentChecks.outputs.faults(of, question.schema, answer, NEVER);
 			if (faults.length > 0) throw new GatewayError('validation_failed', faults[0]?.message ?? '', { details: faults });

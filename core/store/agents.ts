@@ -197,6 +197,8 @@ export interface Agents extends AgentVersions {
 	/** Lists the questions that can still be answered. */
 	questions(organizationId: string, page: Page, filter?: { agentId?: string; runId?: string }): Promise<Listed<QuestionRow>>;
 	question(organizationId: string, id: string): Promise<QuestionRow | null>;
+	/** Finds a question of a run by its name, answered or not. */
+	questionOf(organizationId: string, runId: string, key: string): Promise<QuestionRow | null>;
 	/** Marks a question as answered. @returns false when it was before, or is not there */
 	answered(organizationId: string, runId: string, key: string, by: string | null): Promise<boolean>;
 

@@ -27,7 +27,7 @@ WHERE q.organization_id = $1 AND q.answered_at IS NULL AND r.finished_at IS NULL
 	AND ($2::uuid IS NULL OR q.agent_id = $2) AND ($3::uuid IS NULL OR q.run_id = $3) AND q.seq ${beyond} $4
 ORDER BY q.seq ${direction} LIMIT $5`;
 
-type Questions = Pick<Agents, 'ask' | 'questions' | 'question' | 'answered'>;
+type Questions = Pick<Agents, 'ask' | 'questions' | 'question' | 'questionOf' | 'answered'>;
 
 export function createQuestions({ ordinary, write, once }: Database): Questions {
 	return {
@@ -48,6 +48,10 @@ export function createQuestions({ ordinary, write, once }: Database): Questions 
 		},
 		async question(organizationId, id) {
 			const [row] = await rows<QuestionRow>(ordinary, GET, [uuid(organizationId), uuid(id)]);
+			return row ?? null;
+		},
+		async questionOf(organizationId, runId, key) {
+			const [row] = await rows<QuestionRow>(ordinary, BY_KEY, [uuid(organizationId), uuid(runId), key]);
 			return row ?? null;
 		},
 		answered: (organizationId, runId, key, by) =>

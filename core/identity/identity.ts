@@ -89,10 +89,12 @@ class GatewayIdentity implements RequestIdentity {
 
 	async password(email: string, password: string): Promise<Caller | null> {
 		const { gateway } = this.#mounted;
-		const { members } = this.#shared.parts;
+		const { members, limits } = this.#shared.parts;
+		if (this.#request) limits.assertMayGuess(this.#request);
 		const isMember = async (userId: string): Promise<boolean> => (await members.byId(userId, gateway)) !== null;
 		const owner = await this.#shared.known.passwords.owner(email, password, { place: gateway.organizationId, isMember });
 		const member = owner && (await members.byId(owner.userId, gateway));
+		if (!member && this.#request) await limits.ofWrongPassword(this.#request);
 		return member && this.#give({ ...member, credential: `password:${owner.version}` });
 	}
 

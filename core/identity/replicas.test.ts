@@ -130,6 +130,22 @@ test('a changed password is refused at the other replica within a second, and en
 	assert.equal((await resultOf({ verb: 'token', args: [guest.token] })).userId, guest.id, 'the login that changed it lives on');
 });
 
+test('wrong passwords at gateways are as few as logins, over replicas, even where another method admits, and keep nobody from logging in', async () => {
+	const guest = await addGuest();
+	const headers = newcomer();
+	const right = { verb: 'password', args: [guest.email, guest.password], headers };
+	const wrong = { verb: 'password', args: [guest.email, 'Wrong1Horse'], headers };
+	for (let count = 0; count < LOGINS; count++) {
+		assert.ok(await resultOf(right), 'a right one, sent with each request, counts nothing');
+		assert.equal(await resultOf(wrong, count % 2 ? first : second), null);
+	}
+	const refused = await ask(wrong);
+	assert.deepEqual([refused.status, refused.headers.get('x-ratelimit-limit')], [429, String(LOGINS)]);
+	assert.equal((await ask(right)).status, 429, 'no guess is told');
+	assert.ok(await resultOf({ ...right, headers: newcomer() }), 'another address');
+	assert.ok(await resultOf({ ...right, verb: 'logIn' }), 'a login');
+});
+
 test('a logout is effective at the other replica within a second, for a visitor too', async () => {
 	const guest = await addGuest();
 	const visit = { verb: 'visitor', headers: { cookie: `gatehouse_token=${guest.token}` } };

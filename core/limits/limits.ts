@@ -49,6 +49,10 @@ export interface Limits {
 	assertMayTry(request: Request): void;
 	/** Counts a bad credential. @throws rate_limited, instead of the refusal of the credential */
 	ofFailure(request: Request): Promise<void>;
+	/** Checks, at no cost, whether the address has sent as many wrong passwords to gateways as it may try logins. @throws rate_limited */
+	assertMayGuess(request: Request): void;
+	/** Counts a wrong password at a gateway. @throws rate_limited, instead of the refusal of the password */
+	ofWrongPassword(request: Request): Promise<void>;
 	/** Counts a request by address before its answer, unless it was counted already. @throws rate_limited */
 	settle(request: Request): Promise<void>;
 	/** Returns the standing of an address whose message never became a request, as far as this process knows. */
@@ -123,6 +127,12 @@ export function createLimits(
 			const failures = failuresAt(request, parts);
 			if (failures) await count(request, windows, [failures, routeBucket(request, parts)]);
 		},
+		assertMayGuess(request) {
+			const guesses = guessesAt(request, parts);
+			const standing = guesses && windows.look(guesses);
+			if (standing?.remaining === 0) refuse(request, standing);
+		},
+		ofWrongPassword: async (request) => count(request, windows, [guessesAt(request, parts)]),
 		async settle(request) {
 			if (request.plugins.limit) return;
 			// The request was refused for another reason than a bad credential.
@@ -188,6 +198,15 @@ function failuresAt(request: Request, parts: Parts): Bucket | null {
 	const named = counted && { name: `failed:${counted.name}`, window: counted.window, isStrict: true };
 	plugins.failures = named && bucketOf(named, addressOf(request, parts));
 	return plugins.failures;
+}
+
+/**
+ * Returns the window for wrong passwords at gateways: as large as that of logins, and apart from it, so that a program with an old password
+ * keeps nobody at its address from logging in.
+ */
+function guessesAt(request: Request, parts: Parts): Bucket | null {
+	const own = routeWindow(request.server, parts.table, 'POST', '/auth/login');
+	return own && bucketOf({ name: `failed:${own.name}`, window: own.window, isStrict: true }, addressOf(request, parts));
 }
 
 const peek = (bucket: Bucket | null): Bucket | null => bucket && { ...bucket, isPeek: true };

@@ -115,3 +115,18 @@ test('a call that broke off after its answer began counts as the most that it ma
 	assert.equal((settled[0] as { costMicroUsd: number }).costMicroUsd, reserved[0]);
 	assert.equal(meter.use?.costMicroUsd, reserved[0]);
 });
+
+test('an attempt that broke off before its first piece is repeated, but not where a budget has room reserved for one', async (t) => {
+	let count = 0;
+	const server = await httpUpstream(t, (_request, response) => {
+		count += 1;
+		response.writeHead(200, { 'content-type': 'text/event-stream' });
+		response.write(': begun\n\n', () => response.destroy());
+	});
+	assert.equal(await codeOf(modelsAt(t, server.origin, { prices: PRICES }).models.ask(ASKED)), 'upstream_failed');
+	assert.equal(count, 3);
+	const { models, settled, reserved } = modelsAt(t, server.origin, { prices: PRICES, budget: { perMonth: 100 } });
+	assert.equal(await codeOf(models.ask(ASKED)), 'upstream_failed');
+	assert.equal(count, 4);
+	assert.equal((settled[0] as { costMicroUsd: number }).costMicroUsd, reserved[0]);
+});

@@ -158,7 +158,9 @@ export class ModelConnections {
 		});
 		try {
 			const attempt = (): AsyncIterable<ChatChunk> => provider.chat(request, config, context);
-			for await (const chunk of repeated(attempt, { signal, endsAtMs: performance.now() + CALL_MS })) {
+			// One attempt was reserved of the budgets: one that the provider began to answer may have been charged, and another is not made.
+			const mayRepeat = (): boolean => most === null || !hasBegun;
+			for await (const chunk of repeated(attempt, { signal, endsAtMs: performance.now() + CALL_MS, mayRepeat })) {
 				hasBegun = true;
 				if (chunk.type === 'end') usage = chunk.usage && { ...chunk.usage, costMicroUsd: await priced(chunk.usage, chunk.model) };
 				if (chunk.type === 'end') outcome = 'success';

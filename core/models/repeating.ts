@@ -13,13 +13,15 @@ export interface Repeating {
 	signal: AbortSignal;
 	/** The time by `performance.now()` at which the call has to be over. */
 	endsAtMs: number;
+	/** Tells whether the attempt that failed cost nothing that has to be counted. */
+	mayRepeat(): boolean;
 }
 
 /**
  * Yields the chunks of the first attempt that has any. An error with details is of the request or the connection, and is not repeated.
  * @throws the error of the last attempt, upstream_failed for an answer without an end
  */
-export async function* repeated(attempt: () => AsyncIterable<ChatChunk>, { signal, endsAtMs }: Repeating): AsyncGenerator<ChatChunk> {
+export async function* repeated(attempt: () => AsyncIterable<ChatChunk>, { signal, endsAtMs, mayRepeat }: Repeating): AsyncGenerator<ChatChunk> {
 	for (let count = 1; ; count++) {
 		let hasBegun = false;
 		try {
@@ -31,7 +33,7 @@ export async function* repeated(attempt: () => AsyncIterable<ChatChunk>, { signa
 			throw new GatewayError('upstream_failed', 'The answer of the model provider breaks off.');
 		} catch (thrown) {
 			signal.throwIfAborted();
-			const waitMs = hasBegun || count === ATTEMPTS ? null : waitAfter(thrown, count);
+			const waitMs = hasBegun || count === ATTEMPTS || !mayRepeat() ? null : waitAfter(thrown, count);
 			if (waitMs === null || performance.now() + waitMs >= endsAtMs) throw thrown;
 			await sleep(waitMs, null, { signal });
 		}

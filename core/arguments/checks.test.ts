@@ -69,6 +69,16 @@ test('JSON text instead of an object or a list is parsed once, on the loop and i
 		assert.throws(() => checks.complete(toolWith(schema), { body: text }, NEVER), /\/body must be object/, text);
 });
 
+test('many values in a JSON text are checked in a thread, as they are without one', async () => {
+	const list = Array.from({ length: 2_000 }, (_, index) => ({ a: index }));
+	const tool = toolWith(object({ list: { type: 'array', items: { type: 'object' }, uniqueItems: true } }));
+	for (const given of [list, JSON.stringify(list)]) {
+		const complete = checks.complete(tool, { list: given }, NEVER);
+		assert.ok(complete instanceof Promise, typeof given);
+		assert.deepEqual(await complete, { list });
+	}
+});
+
 test('small arguments of a small tool are checked at once, without a thread', () => {
 	const tool = toolWith(object({ id: { type: 'integer' }, lang: { default: 'en' } }));
 	assert.deepEqual(checks.complete(tool, { id: 7 }, NEVER), { id: 7, lang: 'en' });

@@ -64,7 +64,7 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 	};
 	const completeShown = (tool: Tool, args: JsonObject, signal: AbortSignal): JsonObject | Promise<JsonObject> => {
 		const small = knownOf(tool);
-		if (!small || effortOf(args, small.weight) > MAX_EFFORT) return completeInThread({ tool, args, signal }, parts);
+		if (!small || effortOf(args, small.weight, { isParsed: true }) > MAX_EFFORT) return completeInThread({ tool, args, signal }, parts);
 		const faults = small.check(args);
 		if (faults.length > 0) throw invalidArguments(faults);
 		return args;

@@ -5,6 +5,8 @@ import type { Json, JsonObject } from '../contract/nouns.ts';
 import { textFaults } from '../kit/input-faults.ts';
 import { atPointer, tokensOf } from '../kit/json-pointer.ts';
 
+/** The beginning of a text that may be an object or a list. */
+export const JSON_TEXT: RegExp = /^\s*[[{]/;
 const MAX_TEXTS = 100;
 
 /** Parses the texts for which a check expected an object or a list. @returns whether any was changed */
@@ -21,7 +23,7 @@ function wantsContainer({ keyword, params }: ErrorObject): boolean {
 function parseAt(args: JsonObject, pointer: string): boolean {
 	const text = atPointer(args, pointer);
 	const holder = atPointer(args, pointer.slice(0, pointer.lastIndexOf('/')));
-	if (typeof text !== 'string' || !/^\s*[[{]/.test(text) || typeof holder !== 'object' || holder === null) return false;
+	if (typeof text !== 'string' || !JSON_TEXT.test(text) || typeof holder !== 'object' || holder === null) return false;
 	const value = parsed(text);
 	if (value === null || textFaults(value).length > 0) return false;
 	// An array's index is the name of its member, too.

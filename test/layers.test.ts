@@ -114,7 +114,7 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
  * confirmed in one place for all transports, the sandbox that executors lend, tokens of lists, the request log and its sums, windows that are
  * only looked at, the port of alerts, clients that have left before they are looked for, the bounds of numbers that others tell.
  */
-const MAX_LINES = 20_800;
+const MAX_LINES = 21_100;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));

@@ -1,7 +1,6 @@
 // Core's identities on a store, without a server, and the people that tests look up with them.
 
 import { randomUUID } from 'node:crypto';
-import type { Request } from '@hapi/hapi';
 import { loadConfig } from '../../core/config/config.ts';
 import type { Identity } from '../../core/contract/context.ts';
 import type { Gateway } from '../../core/contract/nouns.ts';
@@ -50,8 +49,8 @@ export async function startIdentities(store: Store, watched: Watched = {}): Prom
 	const members = new Members(own);
 	const identities = createIdentities({ ...own, members, config, limits, resets });
 	return {
-		// Only these members of the mounted gateway are used, and of the request only those by which a login is counted.
-		at: (gateway) => identities.at({ gateway, keys: noKeysYet() } as Partial<MountedGateway> as MountedGateway, {} as Request),
+		// Only these members of the mounted gateway are used. Without a request nothing is counted.
+		at: (gateway) => identities.at({ gateway, keys: noKeysYet() } as Partial<MountedGateway> as MountedGateway, null),
 		async close() {
 			identities.close();
 			members.close();

@@ -11,6 +11,7 @@ import {
 	AGENT_NAMES,
 	foldersOf,
 	type Installed,
+	pathIn,
 	place,
 	placeOf,
 	readInstalled,
@@ -54,9 +55,15 @@ export async function skills([action = '', ...args]: string[]): Promise<number> 
 	return 0;
 }
 
+/** The credential of the environment is for the service that the user names; the list of a project may name any other. */
+function tokenOfEnvironment(service: string, url: string | undefined): string | null {
+	const isNamed = service === (url === undefined ? serviceUrlOf(process.env) : readServiceUrl(url, '--url'));
+	return isNamed ? variable(process.env, 'SVC_TOKEN') : null;
+}
+
 /** The gateway, with the credential of its service if there is one. */
-function sourceOf(gateway: string, service: string): Source {
-	const token = variable(process.env, 'SVC_TOKEN') ?? readCredentials(process.env).services[service]?.token ?? null;
+function sourceOf(gateway: string, service: string, url: string | undefined): Source {
+	const token = tokenOfEnvironment(service, url) ?? readCredentials(process.env).services[service]?.token ?? null;
 	return { url: gatewayUrl(service, readGatewayName(gateway)), token };
 }
 
@@ -64,7 +71,7 @@ async function add({ named: [gateway, ...more], agents, force, url, at }: Choice
 	if (gateway === undefined || more.length > 0) throw new UsageError(USAGE);
 	const service = url === undefined ? serviceUrlOf(process.env) : readServiceUrl(url, '--url');
 	const bases = foldersOf(agents, at);
-	const source = sourceOf(gateway, service);
+	const source = sourceOf(gateway, service, url);
 	const published = await readIndex(source);
 	if (published.length === 0) throw new UsageError(`${source.url} has no skills.`);
 	const installed = readInstalled(at);
@@ -73,7 +80,7 @@ async function add({ named: [gateway, ...more], agents, force, url, at }: Choice
 	const fetched = await Promise.all(published.map(async (one) => ({ ...one, files: await fetchSkill(one, source) })));
 	for (const { name, digest, files } of fetched) {
 		const folders = [...new Set([...(installed[name]?.folders ?? []), ...bases.map((base) => `${base}/${name}`)])];
-		for (const folder of folders) place(files, join(at.root, folder));
+		for (const path of folders.map((folder) => pathIn(at, folder))) place(files, path);
 		installed[name] = { gateway: `@${gateway.replace(/^@/, '')}`, service, digest, folders };
 		writeInstalled(at, installed);
 		say(`${name}: ${folders.join(', ')}`);
@@ -103,9 +110,11 @@ function list({ at }: Choices): void {
 	for (const [name, { gateway, service, folders }] of entries) say(`${name} (${gateway} at ${service}): ${folders.join(', ')}`);
 }
 
-async function update({ at }: Choices): Promise<void> {
+async function update({ at, url }: Choices): Promise<void> {
 	const installed = readInstalled(at);
-	const sources = new Map(Object.values(installed).map(({ gateway, service }) => [`${service} ${gateway}`, sourceOf(gateway, service)]));
+	const sources = new Map(
+		Object.values(installed).map(({ gateway, service }) => [`${service} ${gateway}`, sourceOf(gateway, service, url)]),
+	);
 	const indexes = new Map(
 		await Promise.all([...sources].map(async ([key, source]) => [key, { source, published: await readIndex(source) }] as const)),
 	);
@@ -116,7 +125,7 @@ async function update({ at }: Choices): Promise<void> {
 		else if (now.digest === one.digest) say(`${name}: up to date`);
 		else {
 			const files = await fetchSkill(now, index.source);
-			for (const folder of one.folders) place(files, join(at.root, folder));
+			for (const path of one.folders.map((folder) => pathIn(at, folder))) place(files, path);
 			installed[name] = { ...one, digest: now.digest };
 			writeInstalled(at, installed);
 			say(`${name}: updated`);
@@ -130,7 +139,7 @@ function remove({ named: [what, ...more], at }: Choices): void {
 	const gone = Object.entries(installed).filter(([name, { gateway }]) => name === what || gateway === `@${what.replace(/^@/, '')}`);
 	if (gone.length === 0) throw new UsageError(`No skill ${what} was installed here by this command.`);
 	for (const [name, { folders }] of gone) {
-		for (const folder of folders) removeFolder(join(at.root, folder));
+		for (const path of folders.map((folder) => pathIn(at, folder))) removeFolder(path);
 		delete installed[name];
 		say(`${name}: removed`);
 	}

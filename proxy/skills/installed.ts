@@ -1,9 +1,9 @@
 // Skills on the disk: where each agent reads them, and the list of those that were installed.
 
 import { randomBytes } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { configFolder } from '../credentials/file.ts';
 import { UsageError } from '../gateway/address.ts';
 import type { Environment } from '../settings.ts';
@@ -56,6 +56,28 @@ export function foldersOf(agents: readonly string[], { isUser }: Pick<SkillsPlac
 	return [...new Set(found)];
 }
 
+/**
+ * Returns the path of a folder. A link in a project, which comes with it, may lead to another folder of agents there and nowhere else: what is
+ * replaced and removed must not be the user's own files. Links in the user's own folder are the user's.
+ * @param folder relative to the root, or the folder of the list @throws UsageError
+ */
+export function pathIn({ root, isUser }: SkillsPlace, folder: string): string {
+	const path = join(root, folder);
+	if (isUser) return path;
+	const own = dirname(folder);
+	const real = realPath(dirname(path));
+	const top = realpathSync(root);
+	const known = [own, ...Object.values(AGENTS).map(({ project }) => project)];
+	if (!known.some((base) => real === join(top, base))) throw new UsageError(`${own} leads to ${real} by a link: nothing is changed there.`);
+	return path;
+}
+
+/** Returns the path without its links, as far as it exists. */
+function realPath(path: string): string {
+	if (lstatSync(path, { throwIfNoEntry: false })) return realpathSync(path);
+	return join(realPath(dirname(path)), basename(path));
+}
+
 export function readInstalled({ list }: SkillsPlace): Record<string, Installed> {
 	if (!existsSync(list)) return {};
 	try {
@@ -77,7 +99,9 @@ function isEntry([name, one]: [string, unknown]): boolean {
 	return areTexts && Array.isArray(folders) && folders.every((folder) => known.some((base) => folder === `${base}/${name}`));
 }
 
-export function writeInstalled({ list }: SkillsPlace, skills: Record<string, Installed>): void {
+export function writeInstalled(at: SkillsPlace, skills: Record<string, Installed>): void {
+	const { list, root } = at;
+	pathIn(at, relative(root, list));
 	mkdirSync(dirname(list), { recursive: true });
 	const draft = `${list}.${randomBytes(6).toString('hex')}`;
 	const sorted = Object.fromEntries(Object.entries(skills).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -171,7 +171,40 @@ test('a gateway that lies writes nothing: another digest, a path outside, a file
 	}
 	const allowed = await run('asked', ['skills', 'add', '@x/asked'], { SVC_URL: url, SVC_TOKEN: 'ak_live_mine' });
 	assert.deepEqual([allowed.code, sent], [0, 'Bearer ak_live_mine'], allowed.stderr);
+	// The list of a project names a service, and the credential is for another one.
+	sent = '';
+	const foreign = await run('asked', ['skills', 'update'], { SVC_TOKEN: 'ak_live_mine' });
+	assert.deepEqual([foreign.code, sent], [1, ''], foreign.stdout);
+	assert.match(foreign.stderr, /asks for a credential/);
+	const named = await run('asked', ['skills', 'update', '--url', url], { SVC_TOKEN: 'ak_live_mine' });
+	assert.deepEqual([named.code, sent], [0, 'Bearer ak_live_mine'], named.stderr);
 	server.close();
+});
+
+test('a link of a project leads to another folder of agents there, and nowhere else', async () => {
+	const cwd = join(home, 'linked');
+	const notes = join(home, 'victim/notes');
+	for (const folder of [notes, join(cwd, '.claude'), join(cwd, '.agents/skills')]) mkdirSync(folder, { recursive: true });
+	writeFileSync(join(notes, 'precious'), 'x');
+	symlinkSync('../../victim', join(cwd, '.claude/skills'));
+	const entry = { gateway: '@a/b', service: service.url, digest: 'x', folders: ['.claude/skills/notes'] };
+	writeFileSync(join(cwd, '.agents/gatehouse-skills.json'), JSON.stringify({ skills: { notes: entry } }));
+	for (const args of [
+		['remove', 'notes'],
+		['add', name, '--force'],
+	]) {
+		const refused = await run('linked', ['skills', ...args]);
+		assert.equal(refused.code, 1, args[0]);
+		assert.match(refused.stderr, /\.claude\/skills leads to .*victim by a link/);
+	}
+	assert.deepEqual(files(join(home, 'victim')), ['notes/precious']);
+	rmSync(join(cwd, '.claude/skills'));
+	symlinkSync('../.agents/skills', join(cwd, '.claude/skills'));
+	const added = await run('linked', ['skills', 'add', name]);
+	assert.equal(added.code, 0, added.stderr);
+	assert.ok(existsSync(join(cwd, '.agents/skills/refund-orders/SKILL.md')));
+	assert.equal((await run('linked', ['skills', 'remove', name])).code, 0);
+	assert.deepEqual(files(join(cwd, '.agents/skills')), []);
 });
 
 test('the configuration of each client is printed, and written beside what was there, with a copy of that', async () => {

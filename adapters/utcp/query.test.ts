@@ -71,3 +71,17 @@ test('a value that is also an object, and too many brackets, are refused by name
 	const deep = `a${'[b]'.repeat(20)}`;
 	assert.throws(() => read(`${deep}=1`), { code: 'validation_failed', message: /more than 16 levels/ });
 });
+
+test('a union is read once for all values, and one that leads to itself has an end', () => {
+	let reads = 0;
+	const union = {
+		get anyOf() {
+			reads++;
+			return Array.from({ length: 10 }, () => ({ $ref: '#/$defs/union' })).concat({ type: 'integer' } as never);
+		},
+	};
+	const schema = { $defs: { union }, properties: { x: { type: 'array', items: { $ref: '#/$defs/union' } } } } as unknown as JsonObject;
+	const { x } = read('x=1&'.repeat(1_000), schema);
+	assert.deepEqual([(x as number[]).length, (x as number[])[0]], [1_000, 1]);
+	assert.ok(reads < 10, `${reads}`);
+});

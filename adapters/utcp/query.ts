@@ -13,13 +13,14 @@ const MAX_REFERENCES = 8;
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 const INDEX = /^\d{0,6}$/;
 const NO_SCHEMA: JsonSchema = {};
+const NO_TYPES: ReadonlySet<Json> = new Set();
 
 /** @param root into which the references of the schema lead. @throws validation_failed naming the parameter */
 export function readQuery(pairs: Iterable<readonly [string, string]>, schema: JsonSchema, root: JsonSchema): JsonObject {
 	const all = branch();
 	const declared = propertiesOf(schema);
 	for (const [name, value] of pairs) place(all, pathOf(name, declared), name).values.push(value);
-	return objectOf(all, { schema, root, path: '' });
+	return objectOf(all, { schema, root, known: new Map(), path: '' });
 }
 
 const branch = (): Branch => ({ values: [], members: new Map() });
@@ -48,17 +49,19 @@ interface QueryPlace {
 	schema: Json | undefined;
 	/** The whole schema, which references lead into. */
 	root: JsonSchema;
+	/** The types of each schema that was asked for: a list may have as many values as a form, and a union lead to itself. */
+	known: Map<JsonObject, ReadonlySet<Json>>;
 	path: string;
 }
 
-function objectOf({ members }: Branch, { schema, root, path }: QueryPlace): JsonObject {
-	const whole = resolved(schema, root);
+function objectOf({ members }: Branch, { schema, path, ...around }: QueryPlace): JsonObject {
+	const whole = resolved(schema, around.root);
 	const properties = propertiesOf(whole);
 	const rest = whole.additionalProperties;
 	return Object.fromEntries(
 		[...members].map(([name, its]) => {
 			const own = Object.hasOwn(properties, name) ? properties[name] : rest;
-			return [name, readBranch(its, { schema: own, root, path: `${path}/${pointerToken(name)}` })];
+			return [name, readBranch(its, { ...around, schema: own, path: `${path}/${pointerToken(name)}` })];
 		}),
 	);
 }
@@ -66,15 +69,15 @@ function objectOf({ members }: Branch, { schema, root, path }: QueryPlace): Json
 function readBranch(given: Branch, at: QueryPlace): Json {
 	const { values, members } = given;
 	if (members.size === 0) return values.length === 1 && values[0] !== undefined ? single(values[0], at) : listOf(given, at);
-	const isList = [...members.keys()].every((name) => INDEX.test(name)) && !typesOf(at.schema, at.root).has('object');
+	const isList = [...members.keys()].every((name) => INDEX.test(name)) && !typesOf(at).has('object');
 	if (isList) return listOf(given, at);
 	if (values.length > 0) throw invalid(at.path, `${at.path} is given as a value and as an object.`);
 	return objectOf(given, at);
 }
 
 /** Items without an index come first, in their order, and then those with one, by it. */
-function listOf({ values, members }: Branch, { schema, root, path }: QueryPlace): Json[] {
-	const items = { schema: itemsOf(schema, root), root, path };
+function listOf({ values, members }: Branch, at: QueryPlace): Json[] {
+	const items = { ...at, schema: itemsOf(at.schema, at.root) };
 	const indexed = [...members].filter(([name]) => name !== '').sort(([a], [b]) => Number(a) - Number(b));
 	const open = members.get('');
 	const own = [...values, ...(open?.members.size === 0 ? open.values : [])].map((value) => coerced(value, items));
@@ -84,14 +87,14 @@ function listOf({ values, members }: Branch, { schema, root, path }: QueryPlace)
 
 /** A single value of something that is a list is its only item. */
 function single(value: string, at: QueryPlace): Json {
-	const types = typesOf(at.schema, at.root);
+	const types = typesOf(at);
 	const isItem = types.has('array') && !types.has('string') && !value.trimStart().startsWith('[');
 	return isItem ? listOf({ values: [value], members: new Map() }, at) : coerced(value, at);
 }
 
 /** A text that does not fit any of the types stays one, which the check of the arguments then refuses. */
-function coerced(text: string, { schema, root }: QueryPlace): Json {
-	const types = typesOf(schema, root);
+function coerced(text: string, at: QueryPlace): Json {
+	const types = typesOf(at);
 	if (types.size === 0 || types.has('string')) return text;
 	if ((types.has('number') || types.has('integer')) && NUMBER.test(text)) return Number(text);
 	if (types.has('boolean') && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true';
@@ -123,16 +126,28 @@ function resolved(schema: Json | undefined, root: JsonSchema): JsonObject {
 }
 
 /** Returns the types that a schema allows, as far as it names them: empty when any. */
-function typesOf(schema: Json | undefined, root: JsonSchema, depth = 0): ReadonlySet<Json> {
+function typesOf({ schema, root, known }: Omit<QueryPlace, 'path'>, depth = 0): ReadonlySet<Json> {
 	const whole = resolved(schema, root);
-	const { type } = whole;
-	if (type !== undefined) return new Set(Array.isArray(type) ? type : [type]);
-	const listed = Array.isArray(whole.enum) ? whole.enum : 'const' in whole ? [whole.const ?? null] : null;
-	if (listed) return new Set(listed.map(typeOf));
-	const ways = [whole.anyOf, whole.oneOf, whole.allOf].find(Array.isArray);
-	if (!ways || depth > MAX_REFERENCES) return new Set(isObject(whole.properties) ? ['object'] : []);
-	return new Set(ways.flatMap((way: Json) => [...typesOf(way, root, depth + 1)]));
+	const found = known.get(whole);
+	if (found || depth > MAX_REFERENCES) return found ?? NO_TYPES;
+	// A union that leads to itself adds nothing there.
+	known.set(whole, NO_TYPES);
+	const types = new Set(named(whole) ?? unions(whole).flatMap((way) => [...typesOf({ schema: way, root, known }, depth + 1)]));
+	known.set(whole, types);
+	return types;
 }
+
+/** Returns the types that a schema names by itself; null for a union. */
+function named(schema: JsonObject): readonly Json[] | null {
+	const { type } = schema;
+	if (type !== undefined) return Array.isArray(type) ? type : [type];
+	const listed = Array.isArray(schema.enum) ? schema.enum : 'const' in schema ? [schema.const ?? null] : null;
+	if (listed) return listed.map(typeOf);
+	if (unions(schema).length > 0) return null;
+	return isObject(schema.properties) ? ['object'] : [];
+}
+
+const unions = ({ anyOf, oneOf, allOf }: JsonObject): readonly Json[] => [anyOf, oneOf, allOf].find(Array.isArray) ?? [];
 
 function typeOf(value: Json): string {
 	if (value === null) return 'null';

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { until } from '../../test/helpers/clock.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
-import { readBody } from './body.ts';
+import { parseFormBody, readBody } from './body.ts';
 
 const MAX_BYTES = 7;
 
@@ -62,4 +62,10 @@ test('a body whose client has left before it is read is refused, and keeps nobod
 	sending.on('error', () => undefined);
 	sending.write('abc', () => setTimeout(() => sending.destroy(), 20));
 	assert.equal(await promise, 'validation_failed');
+});
+
+test('a form has at most 10,000 fields', () => {
+	const form = (fields: number): Buffer => Buffer.from(Array(fields).fill('x=1').join('&'));
+	assert.equal(parseFormBody(form(10_000)).getAll('x').length, 10_000);
+	assert.throws(() => parseFormBody(form(10_001)), { code: 'validation_failed', message: 'The form has more than 10000 fields.' });
 });

@@ -10,8 +10,14 @@ export function assertQuery(target: string): void {
 	if (start !== -1) assertDecodable(target.slice(start + 1), 'query');
 }
 
-/** Parses a form. @param text a whole form. @throws validation_failed naming the field */
+/** The most fields of a form: a hundred thousand of them are read in a tenth of a second. Long lists are sent as JSON. */
+const MAX_FIELDS = 10_000;
+
+/** Parses a form. @param text a whole form. @throws validation_failed naming the field, or for too many of them */
 export function parseForm(text: string): URLSearchParams {
+	let fields = 1;
+	for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) fields++;
+	if (fields > MAX_FIELDS) throw faultAt('', `has more than ${MAX_FIELDS} fields.`);
 	assertDecodable(text, '');
 	return new URLSearchParams(text);
 }
@@ -29,10 +35,11 @@ export function isDecodable(text: string): boolean {
 function assertDecodable(text: string, at: 'query' | ''): void {
 	if (isDecodable(text)) return;
 	const pair = text.split('&').find((one) => !isDecodable(one)) ?? '';
-	const path = `${at}/${nameOf(pair)}`;
-	const message = 'is not UTF-8 in percent-encoding.';
-	throw new GatewayError('validation_failed', `${path} ${message}`, { details: [{ path, message }] });
+	throw faultAt(`${at}/${nameOf(pair)}`, 'is not UTF-8 in percent-encoding.');
 }
+
+const faultAt = (path: string, message: string): GatewayError =>
+	new GatewayError('validation_failed', `${path || 'The form'} ${message}`, { details: [{ path, message }] });
 
 /** Returns the parameter's name as a token of a JSON pointer. */
 function nameOf(pair: string): string {

@@ -159,7 +159,8 @@ export interface DueSchedule extends RunSchedule {
 
 export interface RunQueue {
 	/**
-	 * Returns the run, or the one under the same `dedupe`; with a claim when it was begun here. Null: there is no such organization.
+	 * Returns the run, or the one under the same `dedupe`; with a claim when it was begun here. Null: there is no such organization, or the
+	 * parent has ended.
 	 * @throws rate_limited when the account has as many unfinished runs of the kind as it may, or by `hereOnly`
 	 */
 	add(asked: NewRun, kind: RunKind): Promise<{ run: Run; claimed: ClaimedRun | null } | null>;

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import pg from 'pg';
 import type { ClaimedRun, FinishedStep, NewRun, Run, RunKind, RunSchedule, Topic } from '../../core/store/store.ts';
 import { marks, until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
@@ -169,6 +170,53 @@ test('an account has no more unfinished runs of a kind than it may, over all of 
 	assert.ok(await add(kind));
 	await assert.rejects(add(kind), { code: 'rate_limited' });
 	assert.ok(await add(kind, { organizationId: (await addTenant(store)).organizationId }), 'another account has its own');
+});
+
+/** Keeps the engine from adding jobs until it is released. */
+async function holdJobs(): Promise<AsyncDisposable & { release(): Promise<unknown>; waiting(count: number): Promise<void> }> {
+	const { host, port, username, password, name } = store.database;
+	const client = new pg.Client({ host, port, user: username, password, database: name });
+	await client.connect();
+	await client.query('BEGIN; LOCK TABLE engine.job_common IN SHARE MODE');
+	const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+	return {
+		release: () => client.query('COMMIT'),
+		waiting: (count) => until(async () => (await administer(store.database, WAITING)).length === count, `${count} wait`),
+		[Symbol.asyncDispose]: () => client.end(),
+	};
+}
+
+test('a run that has ended gets no child, and one that is being added is cancelled with its tree', async () => {
+	const kind = kindOf();
+	const { run: top } = await add(kind);
+	const { run: parent } = await add(kind, { parentId: top.id });
+	const child = { ...USUAL, organizationId, kind: kind.kind, here: false, onLoss: 'resume' as const, parentId: parent.id };
+	await using jobs = await holdJobs();
+	const adding = store.runQueue.add({ ...child, dedupe: 'first' }, kind);
+	await jobs.waiting(1);
+	const cancelling = store.runQueue.cancel(organizationId, top.id, 'no more');
+	await jobs.waiting(2);
+	await jobs.release();
+	const added = (await adding) ?? assert.fail();
+	assert.equal(await cancelling, true);
+	const statuses = (await Promise.all([{ run: top }, { run: parent }, added].map(get))).map(({ status }) => status);
+	assert.deepEqual(statuses, ['cancelled', 'cancelled', 'cancelled']);
+	assert.equal(await store.runQueue.add(child, kind), null);
+	assert.equal((await store.runQueue.add({ ...child, dedupe: 'first' }, kind))?.run.id, added.run.id, 'one that is there is returned');
+	assert.deepEqual(await claim(kind), []);
+});
+
+test('a running parent keeps its steps and tells its progress while a child is being added', async () => {
+	const kind = kindOf();
+	await add(kind);
+	const { run, hold } = await claimOne(kind);
+	await using jobs = await holdJobs();
+	const adding = add(kind, { parentId: run.id });
+	await jobs.waiting(1);
+	assert.equal(await store.runQueue.finish(hold, step('a')), true);
+	assert.equal(await store.runQueue.progress(hold, { done: 1 }), true);
+	await jobs.release();
+	assert.equal((await adding).run.parentId, run.id);
 });
 
 test('a job whose run is gone is dropped, and takes nobody with it', async () => {

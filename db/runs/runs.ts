@@ -31,12 +31,15 @@ SELECT "accountId", (
 /** An account that is so far from its bounds is not counted under a lock: so many runs of it are not being added at this moment. */
 const MARGIN = 32;
 
+// A parent does not end between this check and the commit: its end takes the whole lock. Its steps and its progress do not wait for this one.
 const ADD = `
+WITH parent AS (SELECT id FROM runs WHERE organization_id = $2 AND id = $10 AND finished_at IS NULL FOR KEY SHARE)
 INSERT INTO runs AS r (id, organization_id, account_id, kind, trigger, definition, input, priority, deadline_at, parent_id, dedupe, on_loss,
 	schedule, scheduled_for, status, here, job_id, due_at, attempt, started_at)
-VALUES ($1, $2, $3, $4, $5, $6::json, $7::json, $8, ${NOW} + $9::float8 * interval '1 millisecond', $10, $11, $12, $13, $14,
+SELECT $1, $2, $3, $4, $5, $6::json, $7::json, $8, ${NOW} + $9::float8 * interval '1 millisecond', $10, $11, $12, $13, $14,
 	CASE WHEN $15 THEN 'running' ELSE 'queued' END, $15, $16, CASE WHEN $16::uuid IS NOT NULL THEN ${NOW} END,
-	CASE WHEN $15 THEN 1 ELSE 0 END, CASE WHEN $15 THEN ${NOW} END)
+	CASE WHEN $15 THEN 1 ELSE 0 END, CASE WHEN $15 THEN ${NOW} END
+WHERE $10 IS NULL OR EXISTS (SELECT FROM parent)
 ON CONFLICT (organization_id, kind, md5(dedupe)) WHERE dedupe IS NOT NULL DO NOTHING
 RETURNING ${RUN}`;
 const SAME = `SELECT ${RUN} FROM runs r WHERE r.organization_id = $1 AND r.kind = $2 AND md5(r.dedupe) = md5($3) AND r.dedupe = $3`;
@@ -87,7 +90,7 @@ export interface Added {
 	topics: Topic[];
 }
 
-/** Adds a run with its job: neither is there without the other. */
+/** Adds a run with its job: neither is there without the other. Null: there is no such organization, or the parent has ended. */
 export const adder =
 	({ engine }: Pick<RunParts, 'engine'>): DeskParts['add'] =>
 	async (sql, asked, { perAccount, perAccountUnfinished: most }) => {
@@ -159,12 +162,21 @@ export const canceller =
 		const [organizationId, id] = [uuid(place.organizationId), uuid(place.id)];
 		const outcome = { status: 'cancelled' as const, output: null, error: { code: 'cancelled' as const, message } };
 		const parent = await rows.lockParent(sql, id);
-		const tree: LockedRun[] = (await sql.executeSql(LOCK_TREE, [organizationId, id])).rows;
+		const tree = await lockTree(sql, organizationId, id);
 		const isAbove = parent !== null && tree.some((run) => run.id === id);
 		for (const run of tree) await rows.end(sql, run, run.id === id ? parent : null, outcome);
 		const told = tree.flatMap((run): Topic[] => [`run:${run.id}`, `run:ended:${run.id}`]);
 		return isAbove ? [...told, ...signalled(parent)] : told;
 	};
+
+/** Locks a tree until nothing new is found: a child that was being added is seen once its parent is locked, and gets no sibling any more. */
+async function lockTree(sql: Sql, organizationId: string, id: string): Promise<LockedRun[]> {
+	for (let tree: LockedRun[] | null = null; ; ) {
+		const found: LockedRun[] = (await sql.executeSql(LOCK_TREE, [organizationId, id])).rows;
+		if (found.length === tree?.length) return found;
+		tree = found;
+	}
+}
 
 /** A run that is started anew. */
 export interface Forked {

@@ -32,6 +32,7 @@ import { createAccessKeys } from './people/access-keys.ts';
 import { createAccounts } from './people/accounts.ts';
 import { createOrganizations } from './people/organizations.ts';
 import { createRecords } from './records/records.ts';
+import { rows } from './rows.ts';
 import { createRunQueue } from './runs/index.ts';
 import type { JointRuns } from './runs/joint.ts';
 import { createSkills } from './skills/skills.ts';
@@ -118,7 +119,10 @@ async function assemble(
 ): Promise<Store> {
 	const models = defineModels(database.ordinary);
 	const changes = await followChanges(endpoint, database, log);
-	const { runQueue, jointRuns, announce } = createRunQueue(endpoint, { changes, log, carrier });
+	const { runQueue, jointRuns, announce } = createRunQueue(endpoint, {
+		...{ changes, log, carrier },
+		reads: (text, values) => rows(database.ordinary, text, values),
+	});
 	return {
 		...createRepositories(database, models, jointRuns),
 		as: (actor) => createRepositories(database.as(actor), models, jointRuns),

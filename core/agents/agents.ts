@@ -116,7 +116,7 @@ export interface AgentEngine {
 	/** Yields the execution whenever it may have changed, on whichever replica it runs, until it has ended; null: it is still there. */
 	follow(place: ExecutionPlace, signal: AbortSignal): AsyncGenerator<Execution | null, void>;
 	/** Returns what the nodes did. @param options.full the key of one entry, which is returned alone and whole. @throws not_found */
-	trace(place: ExecutionPlace, options?: { full?: string }): Promise<TraceEntry[]>;
+	trace(place: ExecutionPlace, options?: { full?: string; outputs?: false }): Promise<TraceEntry[]>;
 	cancel(place: ExecutionPlace): Promise<boolean>;
 	/** Conversations with agents. */
 	chats: AgentChats;

@@ -223,6 +223,26 @@ test('a large output is cut in the trace, and whole on demand', async () => {
 	await assert.rejects(world.engine.trace(place, { full: 'c' }), { code: 'not_found' });
 });
 
+test('an output that is too large to be read with others is cut in the trace, and whole on demand', async () => {
+	const text = 'x'.repeat(300_000);
+	const agent = await world.addAgent(graph('in>a a>out', { in: ['start'], a: work('a', { value: '{{input.text}}' }), out: ['finish'] }));
+	const { run } = await world.ended(await world.start(agent, { text }));
+	const place = { organizationId: world.organizationId, id: run.id };
+	const shown = (await world.engine.trace(place)).find(({ key }) => key === 'a');
+	assert.deepEqual([shown?.status, shown?.tries, shown?.output, shown?.isTruncated], ['success', 1, null, true]);
+	const [whole] = await world.engine.trace(place, { full: 'a' });
+	assert.deepEqual([whole?.output, whole?.isTruncated], [text, false]);
+	const bare = await world.engine.trace(place, { outputs: false });
+	assert.deepEqual(
+		bare.map(({ key, status }) => [key, status]),
+		[
+			['in', 'success'],
+			['a', 'success'],
+			['out', 'success'],
+		],
+	);
+});
+
 test('an unknown execution is not found', async () => {
 	const place = { organizationId: world.organizationId, id: randomUUID() };
 	assert.equal(await world.engine.get(place), null);

@@ -148,9 +148,10 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 				yield execution && open(execution);
 			}
 		},
-		async trace(place, { full = null } = {}) {
+		async trace(place, { full = null, outputs } = {}) {
 			const { run } = await find(place);
-			return traceOf(secrets, run, await runs.steps(place), full);
+			const asked = full === null ? { ...(outputs === false && { outputs }) } : { keys: [full] };
+			return traceOf(secrets, run, await runs.steps(place, asked), full);
 		},
 		async cancel(place) {
 			const { agentId, run } = await find(place);
@@ -217,7 +218,9 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 				if (hasRunEnded(seen)) return outputOf(open(await find(place)));
 				if (seen.status === 'waiting') await answerAll(place, { engine, options, answered, agentId });
 				if (told) {
-					const ended = (await engine.trace(place)).filter(({ status }) => status === 'success' || status === 'skipped').length;
+					const ended = (await engine.trace(place, { outputs: false })).filter(
+						({ status }) => status === 'success' || status === 'skipped',
+					).length;
 					if (ended > done) told(ended, Math.max(total, ended));
 					done = Math.max(done, ended);
 				}

@@ -3,7 +3,7 @@
 import { notFound } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
-import type { Execution, Run, RunStep } from '../store/store.ts';
+import type { Execution, ReadStep, Run } from '../store/store.ts';
 import type { TraceEntry } from './agents.ts';
 import { definitionOf } from './definition.ts';
 import { Envelopes } from './envelopes.ts';
@@ -20,13 +20,13 @@ export function openExecution(secrets: Secrets, { run, ...rest }: Execution): Ex
 }
 
 /** @param full the key of the one entry that is returned, whole. @throws not_found */
-export function traceOf(secrets: Secrets, run: Run, steps: readonly RunStep[], full: string | null): TraceEntry[] {
+export function traceOf(secrets: Secrets, run: Run, steps: readonly ReadStep[], full: string | null): TraceEntry[] {
 	const envelopes = envelopesOf(secrets, run);
 	const { trace } = openedOutput(envelopes, run.output);
 	const told = tracedOf(trace ?? envelopes.open(run.progress));
 	const byKey = new Map(told.map((entry) => [entry.key, entry]));
 	const types = typesOf(definitionOf(run).pipeline.nodes);
-	const ofNodes = new Map<string, RunStep>();
+	const ofNodes = new Map<string, ReadStep>();
 	for (const step of steps) {
 		if (!types.has(nodeOf(step.key))) continue;
 		ofNodes.set(step.key, step);
@@ -44,7 +44,7 @@ export function traceOf(secrets: Secrets, run: Run, steps: readonly RunStep[], f
 }
 
 /** Joins what the run told of a node and the step that kept it, which is newer. */
-function merged(told: Traced | undefined, step: RunStep, type: string): Traced {
+function merged(told: Traced | undefined, step: ReadStep, type: string): Traced {
 	const { key, status, attempt, startedAt, finishedAt, error } = step;
 	const iteration = [...key.matchAll(/\[(\d+)\]\//g)].map(([, index]) => Number(index));
 	const base: Traced = told ?? {
@@ -57,12 +57,13 @@ function merged(told: Traced | undefined, step: RunStep, type: string): Traced {
 		attempt: attempt === 0 ? 1 : attempt,
 		...{ startedAt: startedAt.getTime(), duration, status: status === 'done' ? 'success' : 'failed' },
 		error: error && { code: error.code, message: error.message },
+		...(step.isLeftOut && status === 'done' && { cut: step.size }),
 	};
 }
 
 const isOpen = ({ status }: Traced): boolean => status === 'running' || status === 'waiting';
 
-const keptOf = (envelopes: Envelopes, step: RunStep | undefined): Kept | null =>
+const keptOf = (envelopes: Envelopes, step: ReadStep | undefined): Kept | null =>
 	step?.status === 'done' ? (envelopes.open(step.output) as Kept | null) : null;
 
 /** The node behind the iterations around it. */

@@ -115,7 +115,7 @@ export const tracedOf = (stored: Json): Traced[] => (Array.isArray(stored) ? (st
 export function shownEntry(entry: Traced, output: Json, isFull: boolean): TraceEntry {
 	const { key, nodeId, type, iteration, status, attempt, tries, startedAt, duration, error, tokens, cost, cut } = entry;
 	const chars = cut ?? JSON.stringify(output).length;
-	const isTruncated = chars > MAX_SHOWN_CHARS && !(isFull && cut === undefined);
+	const isTruncated = cut !== undefined || (chars > MAX_SHOWN_CHARS && !isFull);
 	return {
 		...{ key, nodeId, type, iteration, status, attempt, tries, duration, error },
 		startedAt: startedAt === null ? null : new Date(startedAt).toISOString(),

@@ -2,15 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClaimedRun } from '../store/store.ts';
+import type { ClaimedRun, FinishedStep } from '../store/store.ts';
 import { Attempt } from './attempt.ts';
-import { LOST } from './faults.ts';
+import { FULL, LOST, MAX_KEPT_CHARS } from './faults.ts';
 import type { Keeper } from './keeper.ts';
 
 const CLAIMED = {
 	run: { id: 'r', organizationId: 'o', attempt: 1, kind: 'k', definition: null, input: null, deadlineAt: null, priority: 0 },
 	hold: { id: 'r' },
 	steps: [],
+	keptChars: 0,
 	signals: [],
 } as unknown as ClaimedRun;
 /** Keeps nothing, and has heard of no signal. */
@@ -36,4 +37,33 @@ test('an attempt that works is stopped when it has lost its run', async () => {
 		return run.event('never');
 	});
 	assert.deepEqual(await outcome, { how: 'lost' });
+});
+
+test('a run whose steps would keep too much fails, and keeps that it did', async () => {
+	const finished: FinishedStep[] = [];
+	const keeper = Object.assign(
+		{ finish: async (_hold: unknown, step: FinishedStep) => void finished.push(step) },
+		KEEPER,
+	) as unknown as Keeper;
+	const attempt = new Attempt({ ...CLAIMED, keptChars: MAX_KEPT_CHARS - 20 }, keeper, async () => null);
+	const begun: string[] = [];
+	const outcome = await attempt.outcome(async (run) => {
+		for (const key of ['a', 'b', 'c'])
+			await run
+				.step(key, async () => {
+					begun.push(key);
+					return 'x'.repeat(10);
+				})
+				.catch(() => undefined);
+		return null;
+	});
+	assert.deepEqual(outcome, { how: 'failed', error: FULL });
+	assert.deepEqual(
+		finished.map(({ key, status, output, error }) => [key, status, output, error?.code]),
+		[
+			['a', 'done', 'x'.repeat(10), undefined],
+			['b', 'failed', null, 'conflict'],
+		],
+	);
+	assert.deepEqual(begun, ['a', 'b']);
 });

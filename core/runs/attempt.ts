@@ -6,7 +6,7 @@ import type { Json } from '../contract/nouns.ts';
 import { raceWith } from '../kit/race.ts';
 import type { ClaimedRun, NewRun, Run, RunHold, RunSignal, RunStep } from '../store/store.ts';
 import { type RunChild, type RunContext, RunError, type RunProgram, type WaitOptions } from './context.ts';
-import { DEADLINE, faultOf, LOST, STOPPING } from './faults.ts';
+import { DEADLINE, FULL, faultOf, LOST, MAX_KEPT_CHARS, STOPPING } from './faults.ts';
 import type { Keeper } from './keeper.ts';
 import { ProgressTeller } from './progress.ts';
 
@@ -46,6 +46,7 @@ export class Attempt {
 	readonly #over = Promise.withResolvers<void>();
 	/** Resolves when no step is under way, after the attempt is over. */
 	readonly #idle = Promise.withResolvers<void>();
+	#keptChars: number;
 	#busy = 0;
 	#isOver = false;
 
@@ -56,6 +57,7 @@ export class Attempt {
 		this.#startChild = startChild;
 		this.#progress = new ProgressTeller((value) => keeper.progress(claimed.hold, value, this.#stop.signal));
 		this.#steps = new Map(claimed.steps.map((step) => [step.key, step]));
+		this.#keptChars = claimed.keptChars;
 		this.#signals = new Map(claimed.signals.map(({ name, payload }) => [name, payload]));
 	}
 
@@ -85,7 +87,7 @@ export class Attempt {
 		return { how: 'succeeded', output: (await program(this.#context())) ?? null };
 	}
 
-	/** Ends the attempt; one that is over has left its run to the next. @param reason STOPPING, LOST or DEADLINE */
+	/** Ends the attempt; one that is over has left its run to the next. @param reason STOPPING, LOST, DEADLINE or FULL */
 	stop(reason: Error): void {
 		if (!this.#isOver) this.#stop.abort(reason);
 	}
@@ -147,9 +149,22 @@ export class Attempt {
 				await record({ output: null, error: faultOf(error) });
 				throw error;
 			});
+			if (!this.#hasRoom(output)) {
+				await record({ output: null, error: faultOf(FULL) });
+				this.stop(FULL);
+				throw FULL;
+			}
 			await record({ output: output ?? null, error: null });
 			return output;
 		});
+	}
+
+	/** Counts an output that is about to be kept. @returns false when the steps would keep too much with it */
+	#hasRoom(output: Json | undefined): boolean {
+		const chars = JSON.stringify(output ?? null).length;
+		if (this.#keptChars + chars > MAX_KEPT_CHARS) return false;
+		this.#keptChars += chars;
+		return true;
 	}
 
 	async #event(name: string, { timeoutMs, signal }: WaitOptions = {}): Promise<Json> {

@@ -22,6 +22,9 @@ export const LOST = new Error('This process does not hold the run any more.');
 /** The run is given back. */
 export const STOPPING = new Error('The service is stopping.');
 export const DEADLINE = new RunError({ code: 'timed_out', message: 'The deadline of the run is over.' });
+/** The characters that the steps of one run keep in all: whoever resumes it has them in memory. */
+export const MAX_KEPT_CHARS = 64 * 1024 * 1024;
+export const FULL = new RunError({ code: 'conflict', message: `The steps of a run may keep at most ${MAX_KEPT_CHARS} characters in all.` });
 export const INTERRUPTED: RunFault = { code: 'interrupted', message: 'The process that ran it is gone, and it is not resumed.' };
 
 /** Tells whether an attempt was stopped although its run goes on, or was ended by whoever ended it. */

@@ -4,7 +4,7 @@
 import { invalid, notFound } from '../contract/errors.ts';
 import type { Json, Log } from '../contract/nouns.ts';
 import { raceWith } from '../kit/race.ts';
-import type { ClaimedRun, DueSchedule, NewRun, Run, RunKind, RunQueue, RunSchedule, RunStep, Store } from '../store/store.ts';
+import type { ClaimedRun, DueSchedule, NewRun, ReadStep, Run, RunKind, RunQueue, RunSchedule, StepsAsked, Store } from '../store/store.ts';
 import { apart } from '../telemetry/spans.ts';
 import type { RunContext } from './context.ts';
 import { MAX_LOSSES } from './definitions.ts';
@@ -51,7 +51,7 @@ export interface Runs {
 	startWith<T extends object | null>(asked: RunAsked, add: (asked: NewRun, kind: RunKind) => Promise<T & MayBegin>): Promise<T>;
 	get(place: RunPlace): Promise<Run | null>;
 	/** Returns the trace: the steps by the time at which they began. */
-	steps(place: RunPlace): Promise<RunStep[]>;
+	steps(place: RunPlace, asked?: StepsAsked): Promise<ReadStep[]>;
 	/** Waits for the end. @returns the run as it is after that time at the latest @throws not_found */
 	wait(place: RunPlace, ms: number, signal?: AbortSignal): Promise<Run>;
 	/** Waits like `wait`, and reads nothing where this process has the run. */
@@ -128,7 +128,7 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 		},
 		startWith,
 		get: ({ organizationId, id }) => queue.get(organizationId, id),
-		steps: ({ organizationId, id }) => queue.steps(organizationId, id),
+		steps: ({ organizationId, id }, asked) => queue.steps(organizationId, id, asked),
 		async wait(place, ms, signal) {
 			return (await last(follow({ ...place, only: 'ended' }, within(ms, signal)))) ?? found(queue, place);
 		},

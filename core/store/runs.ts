@@ -92,6 +92,20 @@ export interface RunStep {
 	finishedAt: Date | null;
 }
 
+/** A step as its readers get it. */
+export interface ReadStep extends RunStep {
+	/** The stored bytes of the output. */
+	size: number;
+	/** The output is null, since it was not asked for, or is too large to be read with others. */
+	isLeftOut: boolean;
+}
+
+/** The steps of these keys, with whole outputs; or all of them, without any. Otherwise all, with outputs that are small, until those come to some megabytes. */
+export interface StepsAsked {
+	keys?: readonly string[];
+	outputs?: false;
+}
+
 export interface FinishedStep extends Pick<RunStep, 'key' | 'once' | 'output' | 'error' | 'until'> {
 	status: 'done' | 'failed';
 	durationMs: number;
@@ -109,6 +123,8 @@ export interface ClaimedRun {
 	/** False: its process is gone, and it is not to be resumed, or has lost too many. */
 	resumable: boolean;
 	steps: RunStep[];
+	/** The characters of the outputs in the steps. */
+	keptChars: number;
 	signals: RunSignal[];
 }
 
@@ -165,7 +181,8 @@ export interface RunQueue {
 	 */
 	add(asked: NewRun, kind: RunKind): Promise<{ run: Run; claimed: ClaimedRun | null } | null>;
 	get(organizationId: string, id: string): Promise<Run | null>;
-	steps(organizationId: string, id: string): Promise<RunStep[]>;
+	/** Returns the steps by the time at which they began. */
+	steps(organizationId: string, id: string, asked?: StepsAsked): Promise<ReadStep[]>;
 	/** Returns false when the run has ended or is not there, or has got a signal of that name: the first one counts. */
 	signal(organizationId: string, id: string, signal: RunSignal): Promise<boolean>;
 	/** Cancels a run with its children. @returns false when it had ended or is not there */

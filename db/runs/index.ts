@@ -13,19 +13,25 @@ import { createJointRuns, type JointRuns } from './joint.ts';
 import { createRunPool } from './pool.ts';
 import { createWorker, type RunParts } from './queue.ts';
 import { RunRows } from './rows.ts';
-import { adder, createDesk } from './runs.ts';
+import { adder, createDesk, type DeskParts } from './runs.ts';
 import { createSchedules } from './schedules.ts';
+
+interface QueueParts extends Pick<DeskParts, 'reads'> {
+	changes: Pick<ChangeFeed, 'say'>;
+	log: Log;
+	carrier?: Carrier | null | undefined;
+}
 
 /** Opens no connection before the first verb. */
 export function createRunQueue(
 	endpoint: Endpoint,
-	{ changes, log, carrier = null }: { changes: Pick<ChangeFeed, 'say'>; log: Log; carrier?: Carrier | null | undefined },
+	{ changes, reads, log, carrier = null }: QueueParts,
 ): { runQueue: RunQueue; jointRuns: JointRuns; announce: (...topics: Topic[]) => void } {
 	const pool = createRunPool(endpoint, log);
 	const engine = new Engine(pool, log);
 	const parts: RunParts = { pool, engine, rows: new RunRows(engine), bell: new Bell(pool, { say: changes.say, log, carrier }) };
 	carrier?.listen((text) => changes.say(topicsOf(text)));
-	const desk = { ...parts, add: adder(parts) };
+	const desk = { ...parts, reads, add: adder(parts) };
 	const runQueue = guard({
 		...createWorker(parts),
 		...createDesk(desk),

@@ -1,7 +1,7 @@
 // Runs as the replicas that run them see them: taken, kept, given back. The count of an account's running runs is taken in the claim, under
 // a lock, since the engine counts in a snapshot.
 
-import type { ClaimedRun, Run, RunHold, RunKind, RunLook, RunQueue, RunSignal, RunStep } from '../../core/store/store.ts';
+import type { ClaimedRun, Run, RunHold, RunKind, RunLook, RunQueue, RunSignal } from '../../core/store/store.ts';
 import type { Bell } from './bell.ts';
 import type { Engine, Turn } from './engine.ts';
 import type { RunPool, Sql } from './pool.ts';
@@ -20,10 +20,10 @@ import {
 	RUN,
 	type RunOutcome,
 	type RunRows,
-	STEP,
 	signalled,
 	TELL_PROGRESS,
 } from './rows.ts';
+import { wholeSteps } from './steps.ts';
 
 export interface RunParts {
 	pool: RunPool;
@@ -112,10 +112,9 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 	};
 
 	/** Reads the traces of former attempts: after the claim, since the last of them may have written until then. */
-	const left = async ({ id, attempt, originId }: Run): Promise<Pick<ClaimedRun, 'steps' | 'signals'>> => {
-		if (attempt === 1 && originId === null) return { steps: [], signals: [] };
-		const steps = pool.rows<RunStep>(`SELECT ${STEP} FROM run_steps s WHERE s.run_id = $1`, [id]);
-		return { steps: await steps, signals: await signals(id) };
+	const left = async (run: Run): Promise<Pick<ClaimedRun, 'steps' | 'keptChars' | 'signals'>> => {
+		if (run.attempt === 1 && run.originId === null) return { steps: [], keptChars: 0, signals: [] };
+		return { ...(await wholeSteps(pool.rows, run)), signals: await signals(run.id) };
 	};
 
 	const signals = (id: string): Promise<RunSignal[]> => pool.rows('SELECT name, payload FROM run_signals WHERE run_id = $1', [id]);

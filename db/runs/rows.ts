@@ -11,8 +11,6 @@ export const RUN_SUMMARY = `r.id, r.organization_id AS "organizationId", r.kind,
 /** Columns of `runs`, as a `Run`. */
 export const RUN = `${RUN_SUMMARY}, r.definition, r.input, r.output, r.progress`;
 
-export const STEP = `s.key, s.attempt, s.status, s.once, s.output, s.error, s.until, s.started_at AS "startedAt", s.finished_at AS "finishedAt"`;
-
 export const NOW = `date_trunc('milliseconds', clock_timestamp())`;
 const HELD = `r.id = $1 AND r.attempt = $2 AND r.status = 'running'`;
 

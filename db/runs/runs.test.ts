@@ -1,7 +1,7 @@
 // Tests how runs change hands, at the port: whoever was too slow writes nothing.
 
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import type { ClaimedRun, FinishedStep, NewRun, Run, RunKind, RunSchedule, Topic } from '../../core/store/store.ts';
@@ -170,6 +170,71 @@ test('an account has no more unfinished runs of a kind than it may, over all of 
 	assert.ok(await add(kind));
 	await assert.rejects(add(kind), { code: 'rate_limited' });
 	assert.ok(await add(kind, { organizationId: (await addTenant(store)).organizationId }), 'another account has its own');
+});
+
+/** Makes a text that PostgreSQL does not make smaller. */
+const randomText = (bytes: number): string => randomBytes(Math.ceil((bytes * 3) / 4)).toString('base64');
+
+test('a run is resumed with the outputs that were kept, however large they are in all', async () => {
+	const kind = kindOf();
+	await add(kind);
+	const former = await claimOne(kind);
+	const outputs = [1.5, 1.5, 1.5, 5, 0.1, 2, 2].map((mib, index) => [`${index}`, randomText(mib * 1024 * 1024)] as const);
+	for (const [key, output] of outputs) assert.equal(await store.runQueue.finish(former.hold, step(key, { output })), true);
+	await store.runQueue.finish(former.hold, step('none', { output: null }));
+	await store.runQueue.begin(former.hold, { key: 'begun', once: true, until: null });
+	await lose(former);
+	const { steps, keptChars } = await claimOne(kind);
+	const expected = new Map<string, unknown>([...outputs, ['none', null], ['begun', null]]);
+	assert.deepEqual(new Map(steps.map(({ key, output }) => [key, output])), expected);
+	const chars = outputs.reduce((sum, [, output]) => sum + output.length, 0);
+	assert.ok(keptChars >= chars && keptChars < chars + 1_000, `${keptChars} of ${chars}`);
+});
+
+test('readers of steps get small outputs up to some megabytes, none where they want none, and any by its key', async () => {
+	const kind = kindOf();
+	await add(kind);
+	const { run, hold } = await claimOne(kind);
+	const [large, small] = [randomText(300_000), randomText(200_000)];
+	await store.runQueue.finish(hold, step('large', { output: large }));
+	const keys = Array.from({ length: 45 }, (_, index) => `${index}`);
+	for (const key of keys) await store.runQueue.finish(hold, step(key, { output: small }));
+	const read = await store.runQueue.steps(organizationId, run.id);
+	assert.deepEqual(
+		read.map(({ key }) => key),
+		['large', ...keys],
+	);
+	const shown = read.filter(({ isLeftOut }) => !isLeftOut);
+	assert.deepEqual(
+		shown.map(({ key, output }) => [key, output === small]),
+		keys.slice(0, 41).map((key) => [key, true]),
+	);
+	for (const { isLeftOut, output, size } of read) assert.ok(isLeftOut ? output === null && size >= 200_000 : output === small);
+	const bare = await store.runQueue.steps(organizationId, run.id, { outputs: false });
+	assert.deepEqual([bare.length, bare.filter(({ output, isLeftOut }) => output !== null || !isLeftOut)], [46, []]);
+	const whole = await store.runQueue.steps(organizationId, run.id, { keys: ['large', '44', 'absent'] });
+	assert.deepEqual(
+		whole.map(({ key, output, isLeftOut }) => [key, output, isLeftOut]),
+		[
+			['large', large, false],
+			['44', small, false],
+		],
+	);
+	assert.deepEqual(await store.runQueue.steps((await addTenant(store)).organizationId, run.id), []);
+});
+
+test('whoever reads steps has no connection of those that runs need', async () => {
+	const kind = kindOf();
+	const [first, second] = [await add(kind), await add(kind)];
+	const taken = await claim(kind);
+	const { host, port, username, password, name } = store.database;
+	const client = new pg.Client({ host, port, user: username, password, database: name });
+	await client.connect();
+	await client.query('BEGIN');
+	await client.query('SELECT FROM runs WHERE id = ANY($1) FOR UPDATE', [[first.run.id, second.run.id]]);
+	const telling = taken.map(({ hold }) => store.runQueue.progress(hold, 1));
+	const reading = store.runQueue.steps(organizationId, first.run.id).finally(() => client.end());
+	assert.deepEqual(await Promise.all([...telling, reading]), [true, true, []]);
 });
 
 /** Keeps the engine from adding jobs until it is released. */

@@ -2,11 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { asGatewayError, GatewayError } from '../../core/contract/errors.ts';
-import type { ClaimedRun, NewRun, Run, RunKind, RunQueue, RunStep, Topic } from '../../core/store/store.ts';
+import type { ClaimedRun, NewRun, Run, RunKind, RunQueue, Topic } from '../../core/store/store.ts';
 import { uuid } from '../pages.ts';
 import type { Sql } from './pool.ts';
 import { hereHold, type RunParts } from './queue.ts';
-import { json, LOCK, LOCKED, type LockedRun, lockKey, NOW, RUN, STEP, signalled } from './rows.ts';
+import { json, LOCK, LOCKED, type LockedRun, lockKey, NOW, RUN, signalled } from './rows.ts';
+import { type Reads, stepsOf } from './steps.ts';
 
 type Desk = Pick<RunQueue, 'add' | 'get' | 'steps' | 'signal' | 'cancel' | 'fork' | 'prune'>;
 
@@ -44,7 +45,6 @@ ON CONFLICT (organization_id, kind, md5(dedupe)) WHERE dedupe IS NOT NULL DO NOT
 RETURNING ${RUN}`;
 const SAME = `SELECT ${RUN} FROM runs r WHERE r.organization_id = $1 AND r.kind = $2 AND md5(r.dedupe) = md5($3) AND r.dedupe = $3`;
 const GET = `SELECT ${RUN} FROM runs r WHERE r.organization_id = $1 AND r.id = $2`;
-const STEPS = `SELECT ${STEP} FROM run_steps s WHERE s.organization_id = $1 AND s.run_id = $2 ORDER BY s.started_at, s.key`;
 
 // From the top of the tree downwards, since whoever ends a run locks the one above it first.
 const LOCK_TREE = `
@@ -80,6 +80,8 @@ const PRUNE = `
 DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE finished_at < $1 ORDER BY finished_at LIMIT $2) RETURNING 1`;
 
 export interface DeskParts extends RunParts {
+	/** Reads for people, on connections that no run waits for. */
+	reads: Reads;
 	/** Adds a run in a transaction of the caller's, who rings afterwards. */
 	add(sql: Sql, asked: Scheduled, kind: Pick<RunKind, 'perAccount' | 'perAccountUnfinished'>): Promise<Added | null>;
 }
@@ -107,7 +109,7 @@ export const adder =
 		if (asked.hereOnly && !isHere) throw new GatewayError('rate_limited', NO_PLACE, RETRY_SOON);
 		if (most !== null && !isFree) await assertRoom(sql, account.accountId, { kind: asked.kind, most });
 		if (jobId) await engine.send(sql, { ...run, jobId }, isHere ? 'here' : 0);
-		const claimed = isHere && jobId ? { run, hold: hereHold(run, jobId), resumable: true, steps: [], signals: [] } : null;
+		const claimed = isHere && jobId ? { run, hold: hereHold(run, jobId), resumable: true, steps: [], keptChars: 0, signals: [] } : null;
 		return { run, claimed, topics: isHere ? [] : [`run:queued:${run.kind}`] };
 	};
 
@@ -206,7 +208,7 @@ export const forker =
 		return run;
 	};
 
-export function createDesk({ pool, engine, rows, bell, add }: DeskParts): Desk {
+export function createDesk({ pool, reads, engine, rows, bell, add }: DeskParts): Desk {
 	const [cancel, fork] = [canceller({ rows }), forker({ engine })];
 	return {
 		async add(asked, kind) {
@@ -219,7 +221,7 @@ export function createDesk({ pool, engine, rows, bell, add }: DeskParts): Desk {
 			const [run] = await pool.rows<Run>(GET, [uuid(organizationId), uuid(id)]);
 			return run ?? null;
 		},
-		steps: (organizationId, id) => pool.rows<RunStep>(STEPS, [uuid(organizationId), uuid(id)]),
+		steps: (organizationId, id, asked = {}) => stepsOf(reads, { organizationId: uuid(organizationId), id: uuid(id) }, asked),
 		async signal(organizationId, id, signal) {
 			const told = await pool.transact(async (sql) => {
 				const run = await rows.lock(sql, uuid(organizationId), uuid(id));

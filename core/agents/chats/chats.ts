@@ -17,7 +17,7 @@ import { openExecution } from '../executions.ts';
 import { compileGraph, type Graph } from '../graph.ts';
 import { openedOutput } from '../program.ts';
 import { type ToolboxParts, toolbox } from '../toolbox.ts';
-import { type Brought, eventOf, handedCalls, type PendingCalls, pendingCalls, runOfCall } from './client-calls.ts';
+import { type Brought, callKeys, eventOf, handedCalls, type PendingCalls, runOfCall } from './client-calls.ts';
 import type { Hearing, Wishes } from './conversation.ts';
 import { Heard } from './heard.ts';
 import { plus } from './turn-use.ts';
@@ -90,9 +90,14 @@ export function createChats(parts: ChatParts, hearings: Hearings): AgentChats {
 		return execution;
 	};
 
+	const callsOf = async (run: Run, place: ExecutionPlace, arePending: boolean): Promise<PendingCalls[]> => {
+		const keys = callKeys(await runs.steps(place, { outputs: false }), arePending);
+		return keys.length > 0 ? handedCalls(await runs.steps(place, { keys }), envelopesOf(run)) : [];
+	};
+
 	/** Returns what a run that does not go on by itself waits for; null when it goes on. */
 	const waitsFor = async (run: Run, place: ExecutionPlace, answered: readonly string[]): Promise<TurnEvent | null> => {
-		const pending = pendingCalls(await runs.steps(place), envelopesOf(run)).filter(({ key }) => !answered.includes(key));
+		const pending = (await callsOf(run, place, true)).filter(({ key }) => !answered.includes(key));
 		const use = pending.reduce<ModelUse | null>((sum, one) => plus(sum, one.use), null);
 		if (pending.length > 0) return { type: 'calls', calls: pending.flatMap(({ calls }) => calls), use };
 		const { items } = await agents.questions(place.organizationId, { limit: 1, sort: 'createdAt' }, { runId: place.id });
@@ -159,7 +164,7 @@ export function createChats(parts: ChatParts, hearings: Hearings): AgentChats {
 		async bring(place, results, wishes) {
 			const { run } = await found(place);
 			const envelopes = envelopesOf(run);
-			const asked = handedCalls(await runs.steps(place), envelopes);
+			const asked = await callsOf(run, place, false);
 			const given = asked.filter(({ calls }) => calls.some(({ id }) => results.has(id)));
 			assertWhole(given, results);
 			for (const { key, calls } of given) {

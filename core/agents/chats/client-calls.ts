@@ -66,13 +66,13 @@ export const eventOf = (step: string): string => `${step}/answer`;
 const resultsOf = (step: string): string => `${step}/results`;
 const isCalls = ({ key, status }: RunStep): boolean => /\/client:[^/]+$/.test(key) && status === 'done';
 
-/** Finds the calls whose results the run waits for. */
-export function pendingCalls(steps: readonly RunStep[], envelopes: Envelopes): PendingCalls[] {
+/** Returns the keys of the steps that handed out calls: of all, or of those whose results the run waits for. */
+export function callKeys(steps: readonly RunStep[], arePending: boolean): string[] {
 	const keys = new Set(steps.map(({ key }) => key));
-	return handedCalls(steps, envelopes).filter(({ key }) => !keys.has(resultsOf(key)));
+	return steps.filter((step) => isCalls(step) && !(arePending && keys.has(resultsOf(step.key)))).map(({ key }) => key);
 }
 
-/** Returns all calls that the run has handed out. */
+/** Returns the calls that steps with whole outputs have handed out. */
 export const handedCalls = (steps: readonly RunStep[], envelopes: Envelopes): PendingCalls[] =>
 	steps.filter(isCalls).map(({ key, output }) => ({ ...(envelopes.open(output) as unknown as Handed), key }));
 

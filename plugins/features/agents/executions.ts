@@ -75,7 +75,8 @@ const getExecution = (core: Core): ServerRoute =>
 		path: PLACE,
 		id: 'getAgentExecution',
 		summary: 'Shows an execution with its trace.',
-		description: 'Outputs in the trace are cut at 64 KiB; `GET …/trace?key=` shows one of them whole.',
+		description:
+			'Outputs in the trace are cut at 64 KiB, and left out where they are very large or many; `GET …/trace?key=` shows one of them whole.',
 		need: 'agents:read',
 		answer: EXECUTION_DETAIL,
 		handler: async (request) => {
@@ -144,7 +145,7 @@ async function* events(
 
 /** The event's id is derived from what is shown, so that it is the same on every replica. */
 async function eventOf(core: Core, execution: Execution): Promise<ServerEvent & { id: string }> {
-	const steps = await core.agents.trace(execution.run);
+	const steps = await core.agents.trace(execution.run, { outputs: false });
 	const nodes = steps.map(({ output: _output, isTruncated: _cut, ...entry }) => entry);
 	const data = { ...presentExecution(execution, await isAsked(core, execution)), nodes };
 	const id = createHash('sha256').update(JSON.stringify(data)).digest('base64url').slice(0, 22);

@@ -75,7 +75,7 @@ export const TRACE_ENTRY = shape({
 	startedAt: nullable(timestamp),
 	duration: nullable(count).description('Milliseconds.'),
 	output: anything.allow(null),
-	isTruncated: Joi.boolean().description('Whether the output is cut: asked for alone, the entry has the whole.'),
+	isTruncated: Joi.boolean().description('Whether the output is cut, or left out: asked for alone, the entry has the whole.'),
 	tokensUsed: count.optional(),
 	cost: money('Null when it is unknown.').optional(),
 	error: nullable(shape({ code: Joi.string(), message: text })),

@@ -4,7 +4,7 @@ import type { Attributes, WhereOptions } from 'sequelize';
 import type { ToolChange, ToolFilter, ToolRow, Tools } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { writeDrafts } from './imports/drafts.ts';
-import { lockApi } from './imports/imports.ts';
+import { inTurn, lockApi, REQUEST_WAIT_MS, WORK_WAIT_MS } from './imports/turns.ts';
 import { pick } from './models/columns.ts';
 import type { Models } from './models/index.ts';
 import { TOOL, type Tool } from './models/tool.ts';
@@ -72,12 +72,16 @@ export function createTools(database: Database, { Tool }: Models): Tools {
 			const flat = await Tool.findAll({ where, attributes: ['operationId'], raw: true });
 			return new Set(flat.map(({ operationId }) => operationId ?? ''));
 		},
-		generate: (organizationId, apiId, drafts, since) =>
-			database.transact(async (transaction) => {
-				const of = { organizationId: uuid(organizationId), apiId: uuid(apiId) };
-				await lockApi(database.bulk, of.apiId, transaction);
-				return writeDrafts(database.bulk, of, drafts, { transaction, since });
-			}),
+		generate(organizationId, apiId, drafts, since) {
+			const of = { organizationId: uuid(organizationId), apiId: uuid(apiId) };
+			// The last part of an import waits as long as an import does.
+			return inTurn(since ? WORK_WAIT_MS : REQUEST_WAIT_MS, () =>
+				database.transact(async (transaction) => {
+					if (!(await lockApi(database.bulk, of.apiId, transaction))) return null;
+					return writeDrafts(database.bulk, of, drafts, { transaction, since });
+				}),
+			);
+		},
 	};
 }
 

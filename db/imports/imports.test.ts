@@ -10,7 +10,7 @@ import { createImportReader } from '../../core/imports/changes.ts';
 import type { OperationRow, Store, ToolRow } from '../../core/store/store.ts';
 import { elapsing, until } from '../../test/helpers/clock.ts';
 import { serverCpuMs } from '../../test/helpers/postgres.ts';
-import { addApi, addGateway, addTenant, batchOf, draft, operation, schema } from '../../test/helpers/samples.ts';
+import { addApi, addGateway, addTenant, addTool, batchOf, draft, operation, schema } from '../../test/helpers/samples.ts';
 import { PATIENT, type TestStore, testStore } from '../../test/helpers/store.ts';
 
 let store: TestStore;
@@ -370,6 +370,26 @@ test('a second import of the same API waits for the first, one of another API do
 	await first.abort();
 	await (await second)?.abort();
 	assert.equal(hasBegun, true);
+});
+
+test('whoever waits for an API keeps no connection from others; a request waits for seconds, the end of an import until its turn', async () => {
+	const api = await begin(store);
+	await importAll(api, [operation('a')]);
+	const { organizationId, apiId } = api;
+	const [row = assert.fail()] = [...(await operations(api)).values()];
+	const other = await addTenant(store);
+	const { id } = await addTool(store, other.organizationId);
+	const writer = (await store.apis.beginImport(organizationId, apiId)) ?? assert.fail();
+	await writer.operations(batchOf(operation('a')));
+	const generateOne = (since?: Date) => store.tools.generate(organizationId, apiId, [{ operationId: row.id, tool: draft(row) }], since);
+	const [last, next] = [generateOne(row.updatedAt), store.apis.beginImport(organizationId, apiId)];
+	const busy = { code: 'unavailable', headers: { 'retry-after': '1' } };
+	const asked = Array.from({ length: 8 }, () => assert.rejects(generateOne(), busy));
+	assert.ok(await store.tools.remove(other.organizationId, id, false));
+	await Promise.all(asked);
+	await writer.abort();
+	const [, counts] = await Promise.all([next.then((begun) => begun?.abort()), last]);
+	assert.equal(counts.created, 1);
 });
 
 test('operations are filtered by tag, method, path, operationId and deprecation', async () => {

@@ -1,7 +1,7 @@
 // Writes an imported schema: operations are staged as they arrive and merged with the stored ones at the end, when all are known.
 // Everything happens in one transaction on a connection of its own.
 
-import type { Attributes, Sequelize, Transaction } from 'sequelize';
+import type { Attributes, Transaction } from 'sequelize';
 import type { ImportWriter, SchemaRow } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { guard } from '../errors.ts';
@@ -12,11 +12,7 @@ import { merge } from './merging.ts';
 import { operationsWhere } from './operations.ts';
 import { noteWritten } from './queue.ts';
 import { type Import, openStage, stage } from './staging.ts';
-
-/** Lets one import, or one generation of tools, of an API run at a time; the others wait until the transaction ends. */
-export async function lockApi(sequelize: Sequelize, apiId: string, transaction: Transaction): Promise<void> {
-	await sequelize.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', { bind: [`api ${apiId}`], transaction });
-}
+import { inTurn, lockApi, WORK_WAIT_MS } from './turns.ts';
 
 /** @returns null when there is no such API */
 export async function beginImport(
@@ -25,9 +21,8 @@ export async function beginImport(
 	ofApi: Pick<Import, 'organizationId' | 'apiId'>,
 ): Promise<ImportWriter | null> {
 	const sequelize = database.bulk;
-	const transaction = await database.begin();
+	const transaction = await inTurn(WORK_WAIT_MS, () => beginLocked(database, ofApi.apiId));
 	try {
-		await lockApi(sequelize, ofApi.apiId, transaction);
 		const api = await models.Api.findOne({ where: { organizationId: ofApi.organizationId, id: ofApi.apiId }, transaction, raw: true });
 		if (!api) {
 			await transaction.rollback();
@@ -40,6 +35,19 @@ export async function beginImport(
 		await transaction.rollback();
 		throw error;
 	}
+}
+
+/** @returns null while another transaction has the API */
+async function beginLocked(database: Database, apiId: string): Promise<Transaction | null> {
+	const transaction = await database.begin();
+	try {
+		if (await lockApi(database.bulk, apiId, transaction)) return transaction;
+	} catch (error) {
+		await transaction.rollback();
+		throw error;
+	}
+	await transaction.rollback();
+	return null;
 }
 
 function createWriter(current: Import, { ApiOperation, ApiSchema }: Models, pulse: Pulse): ImportWriter {

@@ -161,7 +161,8 @@ export class Attempt {
 
 	/** Counts an output that is about to be kept. @returns false when the steps would keep too much with it */
 	#hasRoom(output: Json | undefined): boolean {
-		const chars = JSON.stringify(output ?? null).length;
+		// The outputs of agents are sealed, and so texts.
+		const chars = typeof output === 'string' ? output.length : JSON.stringify(output ?? null).length;
 		if (this.#keptChars + chars > MAX_KEPT_CHARS) return false;
 		this.#keptChars += chars;
 		return true;

@@ -1,30 +1,19 @@
 // Opens all outbound connections: names are resolved and checked here, and the checked address is the one dialled.
 
-import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector, Pool } from 'undici';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { mayReach, type Openings } from './addresses.ts';
 import { networkError, refusedAddress, timedOut } from './errors.ts';
+import { createLookup, type Lookup, type ResolvedAddress } from './names.ts';
 import { SOCKETS_PER_OWNER, Sockets } from './sockets.ts';
 import { parseTarget, type Target } from './targets.ts';
-
-export interface ResolvedAddress {
-	address: string;
-	family: number;
-}
-
-/** Resolves a name to all its addresses. */
-export type Lookup = (hostname: string) => Promise<ResolvedAddress[]>;
 
 type DialTarget = Pick<Target, 'host' | 'hostname' | 'opened'>;
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Limit of silence between two parts of an answer, if the caller sets no shorter total time. */
 const IDLE_TIMEOUT_MS = 120_000;
-
-/** The system's resolver, hosts file included. */
-const lookupAll: Lookup = (hostname) => dnsLookup(hostname, { all: true, order: 'verbatim' });
 
 /** An owner that sends nothing for so long has no connections left: idle ones are closed earlier. */
 const UNUSED_MS = 5 * 60_000;
@@ -47,7 +36,7 @@ export class Dialer {
 	readonly #agents = new Map<string, { agent: Agent; usedAt: number }>();
 
 	/** @param connections the most of one owner */
-	constructor(openings: Openings, lookup: Lookup = lookupAll, connections = SOCKETS_PER_OWNER) {
+	constructor(openings: Openings, lookup: Lookup = createLookup(), connections = SOCKETS_PER_OWNER) {
 		this.openings = openings;
 		this.#lookup = lookup;
 		this.#connections = connections;

@@ -8,15 +8,16 @@ import type { CheckedAddress, OutboundRequest, OutboundResponse, SocketProtocol,
 import { tracedFetch, tracedRequest } from '../telemetry/outbound-spans.ts';
 import { parseOpenings } from './addresses.ts';
 import { decoded } from './decoding.ts';
-import { Dialer, type Lookup } from './dialer.ts';
+import { Dialer } from './dialer.ts';
 import { networkError, refused, refusedField, shown, tooLarge } from './errors.ts';
 import { Attempt, MAX_REDIRECTS, REQUEST_TIMEOUT_MS } from './exchange.ts';
+import type { Lookup } from './names.ts';
 import { urlParts } from './parsed-urls.ts';
 import { firstHop, type Hop, lowerCased, redirected, tooManyRedirects } from './redirects.ts';
 import { type OpenStream, openStream } from './streaming.ts';
 import { parseTarget, type Target } from './targets.ts';
 
-export type { Lookup } from './dialer.ts';
+export type { Lookup } from './names.ts';
 
 export interface EgressPolicy {
 	/**

@@ -60,13 +60,17 @@ export function shown(text: string): string {
 	return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}…` : plain;
 }
 
-const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
+const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT', 'ETIMEOUT']);
 
 /** Ends of a sentence that begins with the host, by error code; the default is `failed`. */
 const FAILURES: Readonly<Record<string, string>> = {
 	ENOTFOUND: 'could not be resolved',
 	EAI_AGAIN: 'could not be resolved',
 	ENODATA: 'could not be resolved',
+	ESERVFAIL: 'could not be resolved',
+	EREFUSED: 'could not be resolved',
+	EBADNAME: 'could not be resolved',
+	EBADRESP: 'could not be resolved',
 	ECONNREFUSED: 'refused the connection',
 	ECONNRESET: 'closed the connection before its answer was complete',
 	EPIPE: 'closed the connection before its answer was complete',

@@ -113,9 +113,11 @@ test('Three redirects are followed, a fourth is refused', async (t) => {
 
 test('A redirect without a target is an answer; one whose target is not a URL is a failure', async (t) => {
 	const upstream = await httpUpstream(t, (request, response) => {
-		response.writeHead(302, request.url === '/bad' ? { location: 'http://[bad' } : {}).end('here');
+		// A slip of many servers: with the path `/`, what follows is read as a host.
+		response.writeHead(302, request.url?.startsWith('/?') ? { location: `/${request.url}` } : {}).end('here');
 	});
 	const egress = local(t);
 	assert.equal((await egress.request(get(upstream.origin))).body.toString(), 'here');
-	await failure(egress.request(get(`${upstream.origin}/bad`)), 'upstream_failed');
+	const { message } = await failure(egress.request(get(`${upstream.origin}/?key=canary`)), 'upstream_failed');
+	assert.match(message, /redirected to something that is not a URL/);
 });

@@ -47,7 +47,7 @@ export function lowerCased(headers: Record<string, string>): Record<string, stri
 export function redirected(hop: Hop, status: number, location: string | null): Hop | null {
 	if (!REDIRECTS.has(status) || location === null) return null;
 	if (!URL.canParse(location, hop.url.href))
-		throw new GatewayError('upstream_failed', `${shown(hop.url.host)} redirected to ${shown(location)}, which is not a URL.`);
+		throw new GatewayError('upstream_failed', `${shown(hop.url.host)} redirected to something that is not a URL.`);
 	const url = new URL(location, hop.url.href);
 	if (hop.url.protocol === 'https:' && url.protocol === 'http:')
 		throw refused(`${shown(hop.url.host)} redirected from https to http, which is not followed.`);

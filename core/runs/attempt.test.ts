@@ -45,7 +45,7 @@ test('a run whose steps would keep too much fails, and keeps that it did', async
 		{ finish: async (_hold: unknown, step: FinishedStep) => void finished.push(step) },
 		KEEPER,
 	) as unknown as Keeper;
-	const attempt = new Attempt({ ...CLAIMED, keptChars: MAX_KEPT_CHARS - 20 }, keeper, async () => null);
+	const attempt = new Attempt({ ...CLAIMED, keptChars: MAX_KEPT_CHARS - 19 }, keeper, async () => null);
 	const begun: string[] = [];
 	const outcome = await attempt.outcome(async (run) => {
 		for (const key of ['a', 'b', 'c'])

@@ -241,6 +241,21 @@ describe('the test of what is stored', () => {
 		assert.match(one.results[0].message, /answered HTTP 200/);
 	});
 
+	test('shares no connection with another organization', async (t) => {
+		const ports: (number | undefined)[] = [];
+		const upstream = await httpUpstream(t, ({ socket }, response) => {
+			ports.push(socket.remotePort);
+			response.end();
+		});
+		for (const its of [account, await registerAccount(service.url)]) {
+			const api = await connectApi(its, upstream.origin, { paths });
+			await api.store('bearer_token', { token: 'b' });
+			for (let turn = 0; turn < 2; turn++) must(await its.post(`/apis/${api.apiId}/credentials/test`, {}), 200);
+		}
+		assert.deepEqual([ports[1], ports[3]], [ports[0], ports[2]], 'each keeps its own');
+		assert.notEqual(ports[0], ports[2]);
+	});
+
 	test('refuses a path that leaves the base URL', async (t) => {
 		const upstream = await recorder(t);
 		const api = await connectApi(account, upstream.origin, { paths, basePath: '/v1' });

@@ -125,7 +125,7 @@ interface Trying {
 }
 
 async function tryOne(trying: Trying): Promise<Result> {
-	const { row, url, signal } = trying;
+	const { core, api, row, url, signal } = trying;
 	const started = performance.now();
 	const result = (found: Pick<Result, 'status' | 'httpStatus' | 'message'>): Result => ({
 		...{ type: row.type, scheme: row.scheme, origin: new URL(url).origin, duration: Math.round(performance.now() - started) },
@@ -135,7 +135,7 @@ async function tryOne(trying: Trying): Promise<Result> {
 	try {
 		const request = await sign(trying);
 		isSigned = true;
-		const answer = await trying.core.egress.request({ ...request, signal }, assertSameOrigin(url));
+		const answer = await core.egress.of(api.organizationId).request({ ...request, signal }, assertSameOrigin(url));
 		return result({ ...judged(answer), httpStatus: answer.status });
 	} catch (error) {
 		signal.throwIfAborted();

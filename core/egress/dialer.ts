@@ -5,9 +5,18 @@ import { Agent, buildConnector, Pool } from 'undici';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { mayReach, type Openings } from './addresses.ts';
 import { networkError, refusedAddress, timedOut } from './errors.ts';
+import type { Owner } from './exchange.ts';
+import { HELD_PER_OWNER, HeldBytes } from './held-bytes.ts';
 import { createLookup, type Lookup, type ResolvedAddress } from './names.ts';
 import { SOCKETS_PER_OWNER, Sockets } from './sockets.ts';
 import { parseTarget, type Target } from './targets.ts';
+
+/** The most that one owner has at a time. */
+export interface Shares {
+	connections?: number | undefined;
+	/** Bytes of answers that are read whole and have not ended. */
+	heldBytes?: number | undefined;
+}
 
 type DialTarget = Pick<Target, 'host' | 'hostname' | 'opened'>;
 
@@ -27,19 +36,24 @@ export class Dialer {
 	readonly openings: Openings;
 	readonly #lookup: Lookup;
 	readonly #connections: number;
+	readonly #held: HeldBytes;
 	/** Targets by URL, as far as a check needs no name server; refusals are not kept. */
 	readonly #targets = new BoundedMap<string, Target>(TARGETS);
 	/**
 	 * Keep-alive pools, one per owner and origin: a connection was checked for its origin when it was dialled, and an upstream that
 	 * identifies a caller by its connection, or a connection that a tenant desynchronised, must not be shared. Ordered by last use.
 	 */
-	readonly #agents = new Map<string, { agent: Agent; usedAt: number }>();
+	readonly #owners = new Map<string, Owner & { usedAt: number }>();
 
-	/** @param connections the most of one owner */
-	constructor(openings: Openings, lookup: Lookup = createLookup(), connections = SOCKETS_PER_OWNER) {
+	constructor(
+		openings: Openings,
+		lookup: Lookup = createLookup(),
+		{ connections = SOCKETS_PER_OWNER, heldBytes = HELD_PER_OWNER }: Shares = {},
+	) {
 		this.openings = openings;
 		this.#lookup = lookup;
 		this.#connections = connections;
+		this.#held = new HeldBytes(heldBytes);
 	}
 
 	/** Returns the checked target of a URL. @throws egress_refused */
@@ -51,16 +65,21 @@ export class Dialer {
 		return target;
 	}
 
-	/** Returns the owner's connections. @param owner of the connections */
-	agent(owner: string): Agent {
+	/** Returns the owner's connections. @param name of the owner */
+	agent(name: string): Agent {
+		return this.owner(name).agent;
+	}
+
+	/** Returns an owner as requests need it. */
+	owner(name: string): Owner {
 		const usedAt = performance.now();
-		const known = this.#agents.get(owner);
-		if (known && usedAt - known.usedAt < USE_MS) return known.agent;
-		const agent = known?.agent ?? this.#agent();
-		this.#agents.delete(owner);
+		const known = this.#owners.get(name);
+		if (known && usedAt - known.usedAt < USE_MS) return known;
+		const owner = { name, agent: known?.agent ?? this.#agent(), held: this.#held, usedAt };
+		this.#owners.delete(name);
 		this.#dropUnused(usedAt);
-		this.#agents.set(owner, { agent, usedAt });
-		return agent;
+		this.#owners.set(name, owner);
+		return owner;
 	}
 
 	#agent(): Agent {
@@ -70,13 +89,13 @@ export class Dialer {
 
 	/** Aborts requests in progress. */
 	async close(): Promise<void> {
-		await Promise.all([...this.#agents.values()].map(({ agent }) => agent.destroy()));
+		await Promise.all([...this.#owners.values()].map(({ agent }) => agent.destroy()));
 	}
 
 	#dropUnused(now: number): void {
-		for (const [owner, { agent, usedAt }] of this.#agents) {
+		for (const [name, { agent, usedAt }] of this.#owners) {
 			if (now - usedAt < UNUSED_MS) return;
-			this.#agents.delete(owner);
+			this.#owners.delete(name);
 			// `close` waits for requests in progress.
 			agent.close().catch(() => undefined);
 		}

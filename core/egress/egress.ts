@@ -8,7 +8,7 @@ import type { CheckedAddress, OutboundRequest, OutboundResponse, SocketProtocol,
 import { tracedFetch, tracedRequest } from '../telemetry/outbound-spans.ts';
 import { parseOpenings } from './addresses.ts';
 import { decoded } from './decoding.ts';
-import { Dialer } from './dialer.ts';
+import { Dialer, type Shares } from './dialer.ts';
 import { networkError, refused, refusedField, shown, tooLarge } from './errors.ts';
 import { Attempt, MAX_REDIRECTS, REQUEST_TIMEOUT_MS } from './exchange.ts';
 import type { Lookup } from './names.ts';
@@ -27,8 +27,8 @@ export interface EgressPolicy {
 	allow: string[];
 	/** Default: the system's resolver. */
 	lookup?: Lookup;
-	/** The most connections of one owner. Default 1024. */
-	connections?: number;
+	/** The most connections of one owner, 1024 by default, and of bytes of its answers, 128 MiB. */
+	shares?: Shares;
 }
 
 export interface PooledEgress {
@@ -73,7 +73,7 @@ const FETCH_TIMEOUT_MS = 600_000;
 const FETCH_MAX_BYTES = 64 * MiB;
 
 export function createEgress(policy: EgressPolicy): Egress {
-	const dialer = new Dialer(parseOpenings(policy.allow), policy.lookup, policy.connections);
+	const dialer = new Dialer(parseOpenings(policy.allow), policy.lookup, policy.shares);
 	const own = new Pooled(dialer, OWN_POOL);
 	return {
 		request: (options, onRedirect) => own.request(options, onRedirect),
@@ -118,7 +118,7 @@ async function request(dialer: Dialer, pool: string, options: OutboundRequest, o
 	const { timeoutMs = REQUEST_TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
 	const { url, host } = dialer.target(options.url);
 	let hop = firstHop(url, options);
-	const attempt = new Attempt(dialer.agent(pool), { host, timeoutMs, maxBytes, signal });
+	const attempt = new Attempt(dialer.owner(pool), { host, timeoutMs, maxBytes, signal });
 	try {
 		for (let count = 0; ; count++) {
 			const answer = await attempt.send(hop);

@@ -28,6 +28,10 @@ export function tooLarge(host: string, maxBytes: number): GatewayError {
 	return new GatewayError('upstream_failed', `${shown(host)} answered with more than ${maxBytes} bytes.`);
 }
 
+export function tooMuchHeld(): GatewayError {
+	return new GatewayError('rate_limited', 'The answers that the organization is reading take all the memory that they may: retry later.');
+}
+
 /** There was no complete answer: no connection, a broken one, or silence. Faults of an answer itself are other errors. */
 export class NoAnswer extends GatewayError {
 	/** No byte of the request was sent, so a retry cannot have an effect twice. */

@@ -2,7 +2,8 @@
 
 import type { Agent, Dispatcher } from 'undici';
 import { atTurnEnd } from '../process/turn-end.ts';
-import { NoAnswer, networkError, timedOut, tooLarge } from './errors.ts';
+import { NoAnswer, networkError, timedOut, tooLarge, tooMuchHeld } from './errors.ts';
+import type { HeldBytes } from './held-bytes.ts';
 import { urlParts } from './parsed-urls.ts';
 import type { Hop } from './redirects.ts';
 
@@ -21,33 +22,48 @@ export interface RawAnswer {
 /** Headers as undici gives them. */
 export type Headers = Record<string, string | string[] | undefined>;
 
+/** Those whose request it is: their connections, and the count of the bytes that they hold. */
+export interface Owner {
+	name: string;
+	agent: Agent;
+	held: HeldBytes;
+}
+
+/** Answers of one part, as most are, count nothing. */
+const UNCOUNTED_BYTES = 64 * 1024;
+
 /** A handler for undici, without the stream that undici's own `request` adds. */
 class Exchange implements Dispatcher.DispatchHandler {
 	readonly answer: Promise<RawAnswer>;
 	readonly #settle: { resolve(answer: RawAnswer): void; reject(reason: unknown): void };
 	readonly #hop: Hop;
 	readonly #maxBytes: number;
+	readonly #owner: Owner;
 	/** The first request of its call; later ones follow redirects. */
 	readonly #isFirst: boolean;
-	readonly #chunks: Buffer[] = [];
+	#chunks: Buffer[] = [];
 	#sizeBytes = 0;
+	/** The bytes of it that count as held. */
+	#heldBytes = 0;
 	#status = 0;
 	#headers: Headers = {};
 	/** Null until there is a connection to write to. */
 	#controller: Dispatcher.DispatchController | null = null;
 	#stopped: Error | null = null;
 
-	constructor(hop: Hop, { maxBytes, isFirst }: { maxBytes: number; isFirst: boolean }) {
+	constructor(hop: Hop, owner: Owner, { maxBytes, isFirst }: { maxBytes: number; isFirst: boolean }) {
 		const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
 		this.answer = promise;
 		this.#settle = { resolve, reject };
 		this.#hop = hop;
+		this.#owner = owner;
 		this.#maxBytes = maxBytes;
 		this.#isFirst = isFirst;
 	}
 
 	/** Sends the request, with all others of this turn. */
-	begin(agent: Agent): void {
+	begin(): void {
+		const { agent } = this.#owner;
 		const { method, headers, body, url } = this.#hop;
 		const { origin, target: path } = urlParts(url);
 		atTurnEnd(() => {
@@ -64,6 +80,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 	/** Stops the exchange, down to the socket. If it still waits for a connection, nothing will be sent. */
 	stop(reason: Error): void {
 		this.#stopped ??= reason;
+		this.#chunks = [];
+		this.#release();
 		this.#settle.reject(this.#stopped);
 		this.#controller?.abort(this.#stopped);
 	}
@@ -80,18 +98,35 @@ class Exchange implements Dispatcher.DispatchHandler {
 
 	onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
 		this.#sizeBytes += chunk.length;
+		if (this.#stopped) return;
 		if (this.#sizeBytes > this.#maxBytes) this.stop(tooLarge(this.#hop.url.host, this.#maxBytes));
+		else if (this.#sizeBytes > UNCOUNTED_BYTES && !this.#hold()) this.stop(tooMuchHeld());
 		else this.#chunks.push(chunk);
+	}
+
+	/** Counts what has come since. @returns false when its owner holds too much */
+	#hold(): boolean {
+		const { held, name } = this.#owner;
+		if (!held.add(name, this.#sizeBytes - this.#heldBytes)) return false;
+		this.#heldBytes = this.#sizeBytes;
+		return true;
+	}
+
+	#release(): void {
+		if (this.#heldBytes > 0) this.#owner.held.remove(this.#owner.name, this.#heldBytes);
+		this.#heldBytes = 0;
 	}
 
 	/** Hands the answer over, with all others of this turn: what follows is then done for all of them in a row. */
 	onResponseEnd(): void {
+		this.#release();
 		const [first] = this.#chunks;
 		const body = first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#sizeBytes);
 		atTurnEnd(() => this.#settle.resolve({ status: this.#status, headers: joined(this.#headers), body }));
 	}
 
 	onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+		this.#release();
 		this.#settle.reject(this.#stopped ?? this.#failure(error));
 	}
 
@@ -105,15 +140,15 @@ class Exchange implements Dispatcher.DispatchHandler {
 
 /** The time limit and the abort signal of one call, over all its redirects. */
 export class Attempt {
-	readonly #agent: Agent;
+	readonly #owner: Owner;
 	readonly #maxBytes: number;
 	readonly #signal: AbortSignal | undefined;
 	readonly #timer: NodeJS.Timeout;
 	#running: Exchange | null = null;
 	#stopped: Error | null = null;
 
-	constructor(agent: Agent, limits: { host: string; timeoutMs: number; maxBytes: number; signal: AbortSignal | undefined }) {
-		this.#agent = agent;
+	constructor(owner: Owner, limits: { host: string; timeoutMs: number; maxBytes: number; signal: AbortSignal | undefined }) {
+		this.#owner = owner;
 		this.#maxBytes = limits.maxBytes;
 		this.#signal = limits.signal;
 		this.#timer = setTimeout(() => this.#stop(timedOut(limits.host, limits.timeoutMs)), limits.timeoutMs);
@@ -124,9 +159,9 @@ export class Attempt {
 	/** Sends one request. @throws upstream_failed, upstream_timeout, egress_refused, or the reason of the signal */
 	send(hop: Hop): Promise<RawAnswer> {
 		if (this.#stopped) return Promise.reject(this.#stopped);
-		const exchange = new Exchange(hop, { maxBytes: this.#maxBytes, isFirst: this.#running === null });
+		const exchange = new Exchange(hop, this.#owner, { maxBytes: this.#maxBytes, isFirst: this.#running === null });
 		this.#running = exchange;
-		exchange.begin(this.#agent);
+		exchange.begin();
 		return exchange.answer;
 	}
 

@@ -11,7 +11,7 @@ import { httpUpstream, type Upstream } from '../../test/helpers/upstream.ts';
 import { createEgress, type Egress } from './egress.ts';
 
 function egressWith(t: TestContext, connections?: number): Egress {
-	const egress = createEgress({ allow: ['127.0.0.1'], ...(connections !== undefined && { connections }) });
+	const egress = createEgress({ allow: ['127.0.0.1'], shares: { connections } });
 	t.after(() => egress.close());
 	return egress;
 }

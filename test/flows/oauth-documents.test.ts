@@ -100,10 +100,10 @@ const BAD: [what: string, respond: Responder][] = [
 	['is cut off', (response) => void response.writeHead(200, { 'content-length': '1000' }).write('{', () => response.destroy())],
 	['has 1 MB', described({ client_uri: 'x'.repeat(1_000_000) })],
 	[
-		'has more than 64 KB, sent without a length',
+		'has more than 16 KB, sent without a length',
 		(response, id) => {
-			response.setHeader('content-type', 'application/json').write(documentOf(id, { client_uri: 'x'.repeat(50_000) }).slice(0, -1));
-			response.end(`,"more":"${'x'.repeat(50_000)}"}`);
+			response.setHeader('content-type', 'application/json').write(documentOf(id, { client_uri: 'x'.repeat(10_000) }).slice(0, -1));
+			response.end(`,"more":"${'x'.repeat(10_000)}"}`);
 		},
 	],
 ];

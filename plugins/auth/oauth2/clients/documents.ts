@@ -11,7 +11,8 @@ import { acceptedTexts, privateUseFault, redirectFault } from './redirect-uris.t
 /** The accepted methods: none that is "based around a shared symmetric secret" (§4.1 of the draft). */
 const METHODS: readonly ClientMethod[] = ['none', 'private_key_jwt'];
 const MAX_ID_LENGTH = 1000;
-const MAX_BYTES = 64 * 1024;
+/** §6.6 of the draft recommends 5 KB. Anybody may name documents, each of which is kept for a while. */
+const MAX_BYTES = 16 * 1024;
 const TIMEOUT_MS = 5000;
 const KEPT_MS = 10 * 60_000;
 /** The time for which a failed read is cached, so that nobody can make the service fetch without end. */

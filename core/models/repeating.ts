@@ -21,7 +21,10 @@ export interface Repeating {
  * Yields the chunks of the first attempt that has any. An error with details is of the request or the connection, and is not repeated.
  * @throws the error of the last attempt, upstream_failed for an answer without an end
  */
-export async function* repeated(attempt: () => AsyncIterable<ChatChunk>, { signal, endsAtMs, mayRepeat }: Repeating): AsyncGenerator<ChatChunk> {
+export async function* repeated(
+	attempt: () => AsyncIterable<ChatChunk>,
+	{ signal, endsAtMs, mayRepeat }: Repeating,
+): AsyncGenerator<ChatChunk> {
 	for (let count = 1; ; count++) {
 		let hasBegun = false;
 		try {

@@ -252,7 +252,11 @@ describe('the tools of all gateways', () => {
 	test('leave out gateways whose rules refuse the request, without methods, and that cannot be prepared', async () => {
 		const by = await publish();
 		await fill(by, await openGateway(by, '/far', { allowedIpRanges: ['203.0.113.0/24'] }), 'far');
-		await fill(by, await openGateway(by, '/marked', { requiredHeaders: ['x-mark'] }), 'marked');
+		const marked = await openGateway(by, '/marked', { requiredHeaders: ['x-mark'] });
+		await fill(by, marked, 'marked');
+		// A further method, without a rule, opens nothing here.
+		const method = { type: 'door', isRequired: false, configuration: {}, validationRules: {} };
+		await core.store.gateways.addAuth(by.organizationId, marked, randomUUID(), method);
 		await fill(by, (await addGateway(core.store, by.organizationId, '/shut', { type: 'wire' })).id, 'shut');
 		await fill(by, (await addGateway(core.store, by.organizationId, '/gone', { type: 'unknown' })).id, 'gone');
 		assert.deepEqual(

@@ -13,7 +13,7 @@ import { BoundedMap } from '../kit/bounded-map.ts';
 import { deepFreeze } from '../kit/json.ts';
 import type { Limits } from '../limits/limits.ts';
 import { STALE_MS } from '../store/staleness.ts';
-import type { GatewayRow, Store } from '../store/store.ts';
+import type { GatewayRow, Store, ValidationRules } from '../store/store.ts';
 import { PluginCall } from '../tools/call.ts';
 import type { CallParts, Services, ToolShelf } from '../tools/call-parts.ts';
 import type { ToolLimit } from '../tools/entry.ts';
@@ -251,17 +251,23 @@ const routeOf = ({ lists, admission, challenge }: Pick<MergedScope, 'lists' | 'a
 	...(admission && { admission }),
 });
 
-/** Whether a method of the gateway that admits would let the request in by its rules. A gateway without methods admits nobody. */
+/**
+ * Whether the rules of all methods that admit let the request in: nobody can tell by which of them a member would have come. A gateway without
+ * methods, or whose methods are all shut, admits nobody.
+ */
 function admits({ methods }: MountedGateway, incoming: Asking): boolean {
-	return admittingOf(methods).some(({ rules }) => {
-		try {
-			checkRules(incoming, rules);
-			return true;
-		} catch (thrown) {
-			if (asGatewayError(thrown)?.code === 'forbidden') return false;
-			throw thrown;
-		}
-	});
+	const open = admittingOf(methods).filter(({ shut }) => !shut);
+	return open.length > 0 && open.every(({ rules }) => isWithin(incoming, rules));
+}
+
+function isWithin(incoming: Asking, rules: ValidationRules): boolean {
+	try {
+		checkRules(incoming, rules);
+		return true;
+	} catch (thrown) {
+		if (asGatewayError(thrown)?.code === 'forbidden') return false;
+		throw thrown;
+	}
 }
 
 function shelfOf({ gateways, shelves }: Selection, incoming: Asking): Promise<ToolShelf> {

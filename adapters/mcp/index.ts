@@ -61,6 +61,7 @@ export default {
 		{ method: 'GET', path: '/', handler: listenOn },
 	],
 	fail,
+	judgesOrigin: true,
 	cors: { send: ['mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name'], read: ['mcp-session-id'] },
 } satisfies TransportAdapter<McpConfig>;
 

@@ -132,6 +132,11 @@ export interface TransportAdapter<C = unknown, O = unknown> extends Base<C, O> {
 	 * refusal may be a page for a person who opens it in a browser, but it is for people without a credential.
 	 */
 	fail?(error: GatewayError, request: Incoming, config: C, at: ServedAt): Reply | null;
+	/**
+	 * The transport decides by itself which pages may send requests (`request.origin`). Otherwise core refuses pages of other sites where a
+	 * caller without a name is admitted by an address rule, or the service is on its user's own machine.
+	 */
+	judgesOrigin?: true;
 	/** The gateway is also served under its address with this suffix: `/{org}/{gateway}.git`. */
 	suffix?: '.git';
 	/** Headers of the protocol that pages in browsers use at gateways. */

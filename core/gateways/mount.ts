@@ -42,6 +42,8 @@ export interface MountedGateway extends KeyedGateway {
 	methods: MountedMethod[];
 	/** Its transport, which speaks for paths without a route. */
 	speaker: Speaker;
+	/** Whether its transport decides which pages may send requests. */
+	judgesOrigin: boolean;
 	/** The suffix under which it is served, too. */
 	suffix: string | null;
 	shelf: GatewayShelf;
@@ -79,6 +81,7 @@ export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: Moun
 		place: organization.slug + row.endpoint,
 		methods,
 		speaker: speakerOf(transport, config),
+		judgesOrigin: transport.judgesOrigin === true,
 		suffix: transport.suffix ?? null,
 		shelf: shelve(snapshot, parts),
 		router: routeTable(transport, config, methods),

@@ -31,6 +31,7 @@ import { type AuthenticationHooks, authenticate, type MountedMethod, scopeChalle
 import { ANONYMOUS } from './check-caller.ts';
 import { checkReply } from './check-reply.ts';
 import { createFixedRoutes, type FixedAddress } from './fixed-routes.ts';
+import { refuseForeignPage } from './foreign-pages.ts';
 import { GatewayCache } from './gateway-cache.ts';
 import { handle, respond } from './handling.ts';
 import { describeRequest, incomingOf, isDiscovery, readFor } from './incoming.ts';
@@ -183,6 +184,7 @@ async function serve(request: Request, { parts, gateways, only, identities, admi
 	const isOpen = match ? match.found.route.public === true : isDiscovery(path);
 	const hooks = isOpen ? null : gateHooks(request, { mounted, around, parts });
 	const passed = hooks && (await authenticate(incoming, gateway, mounted.methods, hooks));
+	if (passed && !mounted.judgesOrigin) refuseForeignPage(incoming, passed, parts.config);
 	const caller = passed?.caller ?? null;
 	nameCaller(request, caller);
 	const counting = parts.limits.ofGateway(request, gateway.id, subjectOf(caller));

@@ -16,8 +16,11 @@ export const isOwnOrigin = (config: Config, origin: string): boolean => config.p
 
 const isLoopback = (origin: string): boolean => URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname);
 
+/** Whether the service is reached from its own machine alone, by its first PUBLIC_URL. */
+export const isLocal = ({ publicUrls }: Pick<Config, 'publicUrls'>): boolean => isLoopback(publicUrls[0]);
+
 /** Whether an origin is PUBLIC_URL, FRONTEND_URL, or any loopback origin when PUBLIC_URL is loopback itself. */
 export function isTrustedOrigin(config: Config, origin: string): boolean {
 	if (isOwnOrigin(config, origin)) return true;
-	return isLoopback(config.publicUrls[0]) && isLoopback(origin);
+	return isLocal(config) && isLoopback(origin);
 }

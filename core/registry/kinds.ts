@@ -77,7 +77,10 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		door: 'index',
 		creatable: true,
 		inRows: true,
-		members: { routes: gatewayRoutes.min(1).required(), cors: corsHeaders, fail: code, suffix: Joi.valid('.git'), tokens: code },
+		members: {
+			...{ routes: gatewayRoutes.min(1).required(), cors: corsHeaders, fail: code, suffix: Joi.valid('.git'), tokens: code },
+			judgesOrigin: Joi.valid(true),
+		},
 	},
 	importer: {
 		folder: 'importers',

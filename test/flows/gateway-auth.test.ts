@@ -7,7 +7,17 @@ import { PIPELINE_CASES, type Presented, SCOPE_CASES } from '../catalog/identity
 import { ask, basic, bearer, CALL, type GuardedGateway, guardedGateway, hs256, issuerKey, startIssuer } from '../helpers/gateway-auth.ts';
 import { modernRequest } from '../helpers/mcp.ts';
 import { addMember } from '../helpers/members.ts';
-import { type Account, type Answer, must, registerAccount, SECRETS, startTestService, type TestService } from '../helpers/service.ts';
+import {
+	type Account,
+	type Answer,
+	createHttpTool,
+	must,
+	registerAccount,
+	SECRETS,
+	send,
+	startTestService,
+	type TestService,
+} from '../helpers/service.ts';
 import { soon } from '../helpers/soon.ts';
 
 const TOKEN = 'the-owners-own-token';
@@ -222,6 +232,23 @@ describe('a change is effective on another replica within a second', () => {
 		must(await account.post(`/gateways/${gateway.id}/auth`, { type: 'none', validationRules: { requiredHeaders: ['X-Team'] } }), 201);
 		await soon(async () => (await ask(there(gateway.url))).status === 403, 'rule');
 	});
+});
+
+test('a page of another site runs no tool of a gateway on its user’s own machine, over any transport', async () => {
+	const tool = await createHttpTool(account, { name: 'says', url: `${service.url}/health` });
+	const card = { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'x' } };
+	for (const [type, path, body] of [
+		['utcp', '/tools/says', {}],
+		['skills', '/tools/says', {}],
+		['a2a', '', card],
+		['mcp', '', CALL],
+	] as const) {
+		const { url } = await guardedGateway(account, [{ type: 'none' }], [tool], type);
+		const from = async (origin: string): Promise<number> =>
+			(await send(url + path, 'POST', { body, headers: { origin, accept: 'application/json, text/event-stream' } })).status;
+		assert.equal(await from('https://evil.example'), 403, type);
+		assert.equal(await from('http://localhost:5173'), 200, type);
+	}
 });
 
 test('75: no line of the log holds a credential, wherever it was sent and whatever became of it', async (t) => {

@@ -93,6 +93,7 @@ export function registerAccess(server: Server, parts: Parts): void {
 				const credentials = await admit(parts, { caller: reader, look, decide: (one) => readers.credentialsOf(one, request) });
 				assertNamed(request, credentials.organization?.id);
 				await readInput(request);
+				request.plugins.admitAgain = async () => void readers.credentialsOf(await readers.identify(gatewayKey, request), request);
 				return h.authenticated({ credentials });
 			}
 			const look = (): Promise<Holder> => counted(request, parts, () => identify(request, parts));
@@ -101,6 +102,7 @@ export function registerAccess(server: Server, parts: Parts): void {
 			const admitted = await admit(parts, { caller, look, decide: (one) => decide(request, one, parts.permissions) });
 			// The body is read only for admitted callers.
 			await readInput(request);
+			request.plugins.admitAgain = async () => assertSame(admitted, decide(request, await identify(request, parts), parts.permissions));
 			return h.authenticated({ credentials: credentialsOf(request, admitted, parts) });
 		},
 	}));
@@ -172,6 +174,12 @@ function decide(request: Request, caller: Holder, all: Permissions): Admitted {
 	const permissions = allowed(caller, membership, all);
 	authorize(request, caller, permissions);
 	return { caller, membership, permissions };
+}
+
+/** @throws forbidden when the request would be one of another organization now */
+function assertSame({ membership: before }: Admitted, { membership: now }: Admitted): void {
+	if (before?.organization.id !== now?.organization.id)
+		throw new GatewayError('forbidden', 'You are no member of this organization any more.');
 }
 
 function credentialsOf(request: Request, { caller, membership, permissions }: Admitted, parts: Parts): AuthCredentials {

@@ -6,23 +6,35 @@ import type { ServerEvent } from '../contract/server-events.ts';
 import { clientLeaving } from '../http/client.ts';
 import type { Streaming, Streams } from '../http/streams.ts';
 import type { AccountOf } from '../shared/accounts.ts';
+import type { Store } from '../store/store.ts';
 import { organizationOf } from './access.ts';
+import { followCaller } from './still-admitted.ts';
 
-/** The longest stream: a login that has ended must not be told more. */
+/** The longest stream: a credential that expires is told no more for long. One that is withdrawn ends its streams at once. */
 const MAX_STREAM_MS = 15 * 60_000;
 
 /**
- * Answers with the events of a source, which is told by the signal when its stream ends: the client has left, the service stops, or the time
- * is over. The stream counts for the account of the request's organization.
+ * Answers with the events of a source, which is told by the signal when its stream ends: the client has left, the caller may come no more, the
+ * service stops, or the time is over. The stream counts for the account of the request's organization.
  * @throws rate_limited, unavailable; what the source throws at once
  */
 export async function answerEvents(
 	request: Request,
-	{ streams, accountOf, log }: { streams: Streams; accountOf: AccountOf; log: Log },
+	{ streams, accountOf, log, store }: { streams: Streams; accountOf: AccountOf; log: Log; store: Pick<Store, 'changes'> },
 	source: (signal: AbortSignal) => AsyncIterable<ServerEvent>,
 	more: Pick<Streaming, 'mayFinish' | 'headers'> = {},
 ): Promise<ResponseObject> {
 	const leaving = clientLeaving(request);
 	const account = await accountOf(organizationOf(request).id);
-	return streams.answer(request, source(leaving.signal), { account, leaving, log, maxMs: MAX_STREAM_MS, ...more });
+	// A call in flight ends by itself; whoever listens does so as long as they may.
+	const followed = more.mayFinish ? null : followCaller(request, store.changes);
+	request.raw.res.once('close', () => followed?.leave());
+	if (request.raw.res.closed) followed?.leave();
+	try {
+		const until = followed && { until: followed.signal };
+		return await streams.answer(request, source(leaving.signal), { account, leaving, log, maxMs: MAX_STREAM_MS, ...until, ...more });
+	} catch (thrown) {
+		followed?.leave();
+		throw thrown;
+	}
 }

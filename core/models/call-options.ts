@@ -70,8 +70,9 @@ function assistantOf({ content, toolCalls = [] }: AssistantMessage, names: Map<s
 	return { role: 'assistant', content: [...(content ? [{ type: 'text' as const, text: content }] : []), ...calls] };
 }
 
-/** Arguments that are no JSON stay the text that the model wrote. */
+/** Arguments that are no JSON stay the text that the model wrote; none at all are none. */
 function inputOf(text: string): unknown {
+	if (text.trim() === '') return {};
 	try {
 		return JSON.parse(text) as unknown;
 	} catch {

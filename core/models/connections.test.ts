@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { textOf } from '../../test/helpers/egress.ts';
 import { modelsAt, PROVIDER_ID } from '../../test/helpers/model-connections.ts';
 import { COARSE, modelServer } from '../../test/helpers/models.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
@@ -129,4 +130,38 @@ test('an attempt that broke off before its first piece is repeated, but not wher
 	assert.equal(await codeOf(models.ask(ASKED)), 'upstream_failed');
 	assert.equal(count, 4);
 	assert.equal((settled[0] as { costMicroUsd: number }).costMicroUsd, reserved[0]);
+});
+
+/** A server that streams these deltas, and then an ending. @returns the bodies that it was asked with */
+async function deltaServer(t: TestContext, deltas: readonly object[], ending: string) {
+	const asked: { messages: Record<string, unknown>[] }[] = [];
+	const server = await httpUpstream(t, async (request, response) => {
+		asked.push(JSON.parse(await textOf(request)));
+		response.writeHead(200, { 'content-type': 'text/event-stream' });
+		const chunk = (delta: object, finish_reason: string | null) =>
+			`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+		response.end(`${deltas.map((delta) => chunk(delta, null)).join('')}${chunk({}, ending)}data: [DONE]\n\n`);
+	});
+	return { ...server, asked };
+}
+
+test('an ending that is a failure is none of the model’s, whatever text came before', async (t) => {
+	for (const ending of ['error', 'abort', 'insufficient_system_resource']) {
+		const server = await deltaServer(t, [{ content: 'Hal' }], ending);
+		assert.equal(await codeOf(modelsAt(t, server.origin).models.ask(ASKED)), 'upstream_failed', ending);
+	}
+	const odd = await deltaServer(t, [{ content: 'Hello' }], 'eos');
+	assert.equal((await modelsAt(t, odd.origin).models.ask(ASKED)).reason, 'stop');
+});
+
+test('a call without arguments has an empty object, also when it goes back to the model', async (t) => {
+	const call = { index: 0, id: 'call-1', type: 'function', function: { name: 'now', arguments: '' } };
+	const server = await deltaServer(t, [{ tool_calls: [call] }], 'tool_calls');
+	const { models } = modelsAt(t, server.origin);
+	const { toolCalls } = await models.ask(ASKED);
+	assert.deepEqual(toolCalls, [{ id: 'call-1', name: 'now', arguments: '{}' }]);
+	const before = { role: 'assistant' as const, content: '', toolCalls: [{ id: 'call-1', name: 'now', arguments: '' }] };
+	await models.ask({ ...ASKED, messages: [...ASKED.messages, before, { role: 'tool', toolCallId: 'call-1', content: '12:00' }] });
+	const sent = server.asked.at(-1)?.messages.find(({ role }) => role === 'assistant') as { tool_calls: { function: object }[] };
+	assert.deepEqual(sent.tool_calls[0]?.function, { name: 'now', arguments: '{}' });
 });

@@ -21,6 +21,9 @@ const REASONS: Partial<Record<Finish['finishReason']['unified'], ChatEnd['reason
 	'content-filter': 'content_filter',
 };
 
+/** Names of endings that are failures, for which the provider packages have no word of their own: of OpenRouter, vLLM, DeepSeek and Anthropic. */
+const FAILED: ReadonlySet<string> = new Set(['error', 'abort', 'cancelled', 'insufficient_system_resource', 'pause_turn']);
+
 /**
  * @param model whose requests go out by `providerFetch`
  * @param own options of the provider's package, by its name
@@ -91,7 +94,7 @@ const unreadable = (): GatewayError => new GatewayError('upstream_failed', 'The 
 class Answer {
 	#model: string;
 	#finish: Finish | null = null;
-	readonly #calls = new Map<string, number>();
+	readonly #calls = new Map<string, { index: number; hasText: boolean }>();
 
 	constructor(model: string) {
 		this.#model = model;
@@ -107,10 +110,9 @@ class Answer {
 			case 'tool-input-start':
 				return this.#begin(part.id, part.toolName, '');
 			case 'tool-input-delta':
-				return { type: 'tool_call', index: this.#calls.get(part.id) ?? 0, text: part.delta };
+				return this.#continue(part.id, part.delta);
 			case 'tool-call':
-				// The pieces have come already, unless the provider sends calls whole.
-				return this.#calls.has(part.toolCallId) ? null : this.#begin(part.toolCallId, part.toolName, part.input);
+				return this.#endCall(part.toolCallId, part.toolName, part.input);
 			case 'response-metadata':
 				this.#model = part.modelId ?? this.#model;
 				return null;
@@ -128,15 +130,29 @@ class Answer {
 	end(): ChatEnd {
 		const finish = this.#finish;
 		const reason = finish && (REASONS[finish.finishReason.unified] ?? (finish.finishReason.raw ? 'stop' : null));
-		if (!finish || !reason || finish.finishReason.unified === 'error')
+		if (!finish || !reason || finish.finishReason.unified === 'error' || FAILED.has(finish.finishReason.raw ?? ''))
 			throw new GatewayError('upstream_failed', 'The answer of the model provider breaks off.');
 		return { type: 'end', reason, model: this.#model, usage: usageOf(finish.usage) };
 	}
 
 	#begin(id: string, name: string, text: string): ChatChunk {
 		const index = this.#calls.size;
-		this.#calls.set(id, index);
+		this.#calls.set(id, { index, hasText: text !== '' });
 		return { type: 'tool_call', index, id, name, text };
+	}
+
+	#continue(id: string, text: string): ChatChunk {
+		const call = this.#calls.get(id);
+		if (call && text !== '') call.hasText = true;
+		return { type: 'tool_call', index: call?.index ?? 0, text };
+	}
+
+	/** The pieces have come already, unless the provider sends calls whole, or has none for a tool without parameters. */
+	#endCall(id: string, name: string, input: string): ChatChunk | null {
+		const text = input.trim() === '' ? '{}' : input;
+		const call = this.#calls.get(id);
+		if (!call) return this.#begin(id, name, text);
+		return call.hasText ? null : this.#continue(id, text);
 	}
 }
 

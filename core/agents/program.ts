@@ -75,7 +75,10 @@ export class AgentProgram {
 		const talks = talksOf(definition, { run, envelopes, trace, hearing: () => this.#parts.hearings.of(definition.ref) });
 		const nodes: NodeRuns = new NodeRuns({
 			...{ run, trace, envelopes },
-			slots: [new Semaphore(PER_RUN, Number.POSITIVE_INFINITY, never), await this.#accountSlots(run.organizationId)],
+			slots: [
+				new Semaphore(PER_RUN, Number.POSITIVE_INFINITY, never),
+				await this.#accountSlots(run.organizationId, definition.chain.length),
+			],
 			callOf: (one) => this.#callOf(one, { run, definition, verbs, talks, meter }),
 			count: (used) => this.#parts.agents.count(run.organizationId, run.id, used),
 			recalled: (use) => talks?.uses.recalled(use),
@@ -109,10 +112,11 @@ export class AgentProgram {
 		return found;
 	}
 
-	async #accountSlots(organizationId: string): Promise<Semaphore> {
-		const account = await this.#parts.services().accountOf(organizationId);
-		const found = this.#accounts.get(account) ?? new Semaphore(PER_ACCOUNT, Number.POSITIVE_INFINITY, never);
-		this.#accounts.set(account, found);
+	/** Returns the slots of an account at a depth: a node that waits for an agent below it has one, and must not keep them all from that agent. */
+	async #accountSlots(organizationId: string, depth: number): Promise<Semaphore> {
+		const key = `${await this.#parts.services().accountOf(organizationId)} ${depth}`;
+		const found = this.#accounts.get(key) ?? new Semaphore(PER_ACCOUNT, Number.POSITIVE_INFINITY, never);
+		this.#accounts.set(key, found);
 		return found;
 	}
 

@@ -89,6 +89,8 @@ const VERDICT = {
 };
 const MICRO = 1_000_000;
 const JUDGE_TOKENS = 1000;
+/** A verdict of so many tokens is far shorter. */
+const MAX_VERDICT_CHARS = 100_000;
 
 async function judged(
 	of: { input: Json; output: Json },
@@ -126,9 +128,11 @@ function readVerdict(answer: string): Check {
 	return { expects: 'judge', passed: value.passed, message: value.reason ?? null };
 }
 
+/** Returns the object in an answer, with words around it or none; null for a long answer, which is no verdict. */
 function parsed(answer: string): unknown {
+	if (answer.length > MAX_VERDICT_CHARS) return null;
 	try {
-		return JSON.parse(/\{[\s\S]*\}/.exec(answer)?.[0] ?? '');
+		return JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1));
 	} catch {
 		return null;
 	}

@@ -36,6 +36,7 @@ for (const [query, expected] of [
 	['count=5.5&count=', { count: ['5.5', ''] }],
 	['count=0x10', { count: '0x10' }],
 	['count=1e3', { count: 1000 }],
+	['sizes=-1&sizes=%2b1&sizes=1.&sizes=.5&sizes=.&sizes=1.5E-1&sizes=1.2.3', { sizes: [-1, '+1', 1, 0.5, '.', 0.15, '1.2.3'] }],
 	['ratio=&text=', { ratio: null, text: '' }],
 	['ratio=null', { ratio: null }],
 	['tags=a&tags=b', { tags: ['a', 'b'] }],
@@ -84,4 +85,10 @@ test('a union is read once for all values, and one that leads to itself has an e
 	const { x } = read('x=1&'.repeat(1_000), schema);
 	assert.deepEqual([(x as number[]).length, (x as number[])[0]], [1_000, 1]);
 	assert.ok(reads < 10, `${reads}`);
+});
+
+test('a text that is nearly a number is looked at once, however long', () => {
+	// An expression that tries each digit as the last one would not come to an end.
+	const digits = '1'.repeat(1_000_000);
+	for (const text of [`${digits}x`, `${digits}.${digits}x`, `1e${digits}x`]) assert.equal(read(`count=${text}`)['count'], text);
 });

@@ -10,7 +10,8 @@ interface Branch {
 
 const MAX_DEPTH = 16;
 const MAX_REFERENCES = 8;
-const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+/** Digits are read in one way only: with several, each of a long text would be tried as the last one of each part. */
+const NUMBER = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 const INDEX = /^\d{0,6}$/;
 const NO_SCHEMA: JsonSchema = {};
 const NO_TYPES: ReadonlySet<Json> = new Set();

@@ -87,6 +87,38 @@ test('a union is read once for all values, and one that leads to itself has an e
 	assert.ok(reads < 10, `${reads}`);
 });
 
+test('unions that lead to each other have the same types, whichever is asked for first', () => {
+	const way = (to: string, type: string) => ({ anyOf: [{ $ref: `#/$defs/${to}` }, { type }] });
+	const schema = {
+		$defs: { a: way('b', 'integer'), b: way('c', 'boolean'), c: way('a', 'null') },
+		properties: { a: { $ref: '#/$defs/a' }, b: { $ref: '#/$defs/b' }, c: { $ref: '#/$defs/c' } },
+	};
+	for (const names of ['abc', 'bca', 'cba'])
+		for (const [text, value] of Object.entries({ '1': 1, true: true, null: null }))
+			assert.deepEqual(read([...names].map((name) => `${name}=${text}`).join('&'), schema), { a: value, b: value, c: value });
+});
+
+test('a union below many levels of others keeps its types', () => {
+	const levels = Array.from({ length: 2000 }, (_, at) => [`u${at}`, { anyOf: [{ $ref: `#/$defs/u${at + 1}` }] }]);
+	const schema = { $defs: Object.fromEntries([...levels, ['u2000', { type: 'integer' }]]), properties: { x: { $ref: '#/$defs/u0' } } };
+	assert.deepEqual(read('x=1', schema), { x: 1 });
+});
+
+test('what many unions share is read once', () => {
+	let reads = 0;
+	const shared = {
+		get anyOf() {
+			reads++;
+			return [{ type: 'integer' }, { type: 'boolean' }];
+		},
+	};
+	const names = Array.from({ length: 500 }, (_, at) => `x${at}`);
+	const properties = Object.fromEntries(names.map((name) => [name, { anyOf: [{ $ref: '#/$defs/shared' }] }]));
+	const given = read(names.map((name) => `${name}=1`).join('&'), { $defs: { shared }, properties } as unknown as JsonObject);
+	assert.deepEqual(new Set(Object.values(given)), new Set([1]));
+	assert.ok(reads < 10, `${reads}`);
+});
+
 test('a text that is nearly a number is looked at once, however long', () => {
 	// An expression that tries each digit as the last one would not come to an end.
 	const digits = '1'.repeat(1_000_000);

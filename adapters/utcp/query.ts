@@ -127,15 +127,37 @@ function resolved(schema: Json | undefined, root: JsonSchema): JsonObject {
 }
 
 /** Returns the types that a schema allows, as far as it names them: empty when any. */
-function typesOf({ schema, root, known }: Omit<QueryPlace, 'path'>, depth = 0): ReadonlySet<Json> {
+function typesOf({ schema, root, known }: QueryPlace): ReadonlySet<Json> {
 	const whole = resolved(schema, root);
-	const found = known.get(whole);
-	if (found || depth > MAX_REFERENCES) return found ?? NO_TYPES;
-	// A union that leads to itself adds nothing there.
-	known.set(whole, NO_TYPES);
-	const types = new Set(named(whole) ?? unions(whole).flatMap((way) => [...typesOf({ schema: way, root, known }, depth + 1)]));
-	known.set(whole, types);
-	return types;
+	if (!known.has(whole)) learnTypes(whole, root, known);
+	return known.get(whole) ?? NO_TYPES;
+}
+
+/**
+ * Adds the types of a schema, and of all that its unions lead to. Each is looked at once, and each type goes up from where it is named once, also
+ * where unions lead to each other.
+ */
+function learnTypes(schema: JsonObject, root: JsonSchema, known: Map<JsonObject, ReadonlySet<Json>>): void {
+	const above = new Map<JsonObject, JsonObject[]>([[schema, []]]);
+	const told: [to: JsonObject, type: Json][] = [];
+	for (const one of above.keys()) {
+		const types = known.get(one) ?? named(one);
+		for (const type of types ?? []) told.push([one, type]);
+		for (const way of types ? [] : unions(one)) {
+			const below = resolved(way, root);
+			const over = above.get(below);
+			if (over) over.push(one);
+			else above.set(below, [one]);
+		}
+	}
+	const found = new Map([...above.keys()].map((one) => [one, new Set<Json>()]));
+	for (const [to, type] of told) {
+		const types = found.get(to);
+		if (!types || types.has(type)) continue;
+		types.add(type);
+		for (const union of above.get(to) ?? []) told.push([union, type]);
+	}
+	for (const [one, types] of found) known.set(one, types);
 }
 
 /** Returns the types that a schema names by itself; null for a union. */

@@ -87,6 +87,12 @@ test('a union is read once for all values, and one that leads to itself has an e
 	assert.ok(reads < 10, `${reads}`);
 });
 
+test('a list in a text that nests too deep stays a text', () => {
+	const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+	assert.deepEqual(read(`sizes=${deep(64)}`)['sizes'], JSON.parse(deep(64)));
+	for (const levels of [65, 100_000]) assert.equal(read(`sizes=${deep(levels)}`)['sizes'], deep(levels));
+});
+
 test('unions that lead to each other have the same types, whichever is asked for first', () => {
 	const way = (to: string, type: string) => ({ anyOf: [{ $ref: `#/$defs/${to}` }, { type }] });
 	const schema = {

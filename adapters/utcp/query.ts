@@ -1,6 +1,6 @@
 // Arguments from a query or a form: `tags[]=a&tags[]=b`, `tags=a&tags=b`, `point[x]=1`, each value as the schema wants it.
 
-import { atFragment, invalid, isObject, type Json, type JsonObject, type JsonSchema, pointerToken } from '../../core/index.ts';
+import { atFragment, invalid, isObject, type Json, type JsonObject, type JsonSchema, parseJson, pointerToken } from '../../core/index.ts';
 
 /** One name with what was given under it. */
 interface Branch {
@@ -105,9 +105,9 @@ function coerced(text: string, at: QueryPlace): Json {
 
 function parsed(text: string): Json {
 	try {
-		return JSON.parse(text) as Json;
+		return parseJson(Buffer.from(text)) as Json;
 	} catch {
-		// It stays a text.
+		// It stays a text, and so does what nests too deep to be written again.
 		return text;
 	}
 }

@@ -143,6 +143,9 @@ test('refusals and failures come with their names, statuses and details', async 
 		(wrong.body as { error: { code: string; details: { path: string }[] } }).error.details.map(({ path }) => path),
 		['/petId'],
 	);
+	const nested = `petId=7&tags=${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+	const form = { 'x-api-key': key, 'content-type': 'application/x-www-form-urlencoded' };
+	assert.equal((await send(`${url}/tools/plain`, 'POST', { body: nested, headers: form })).status, 400);
 	const failed = await call('fails');
 	assert.equal(failed.status, 422);
 	assert.match(JSON.stringify(failed.body), /^\{"error":\{"code":"EXECUTION_FAILED","message":"[^"]*no luck/);

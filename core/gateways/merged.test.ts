@@ -19,6 +19,7 @@ import { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, mintKey } from '../secr
 import type { KeyReach, ValidationRules } from '../store/store.ts';
 import type { PluginCall } from '../tools/call.ts';
 import type { MergedScope } from './merged.ts';
+import { authLocation } from './mount.ts';
 
 const config = Joi.object({});
 
@@ -59,6 +60,8 @@ const odd: ToolExecutor = {
 		structured: { gateway: call.gateway?.id ?? null, tool: call.tool?.name ?? null },
 	}),
 };
+const secretConfig = Joi.object({ key: Joi.string().meta({ secret: true }) });
+const lock: AuthMethod = { ...{ kind: 'auth', name: 'lock', summary: 'Has a key.' }, config: secretConfig, authenticate: async () => null };
 const door: AuthMethod = { kind: 'auth', name: 'door', summary: 'Admits.', config, authenticate: async () => null };
 
 /** Identifies access keys and logins, and keys of the gateway that a header names. */
@@ -89,7 +92,7 @@ const admission = ({ publicUrl }: Incoming): Admission[] => [
 
 let core: TestCore;
 before(async () => {
-	core = await startCore({ plugins: [wire, odd, door], register });
+	core = await startCore({ plugins: [wire, odd, door, lock], register });
 });
 after(() => core[Symbol.asyncDispose]());
 beforeEach(() => {
@@ -270,6 +273,25 @@ describe('the tools of all gateways', () => {
 			core.lines.filter(([level]) => level === 'warn').map(([, fields]) => fields),
 			[{ endpoint: '/gone', error: 'not_implemented' }],
 		);
+	});
+
+	test('count no method that is shut, and leave out gateways that have no other', async () => {
+		const by = await publish();
+		const shut = async (gatewayId: string, validationRules: ValidationRules): Promise<void> => {
+			const { organizationId } = by;
+			// Its secret was sealed for another place.
+			const configuration = core.registry.seal('auth', 'lock', { key: 'k' }, core.secrets, authLocation(organizationId, randomUUID()));
+			const method = { type: 'lock', isRequired: false, configuration, validationRules };
+			await core.store.gateways.addAuth(organizationId, gatewayId, randomUUID(), method);
+		};
+		const closed = (await addGateway(core.store, by.organizationId, '/closed', { type: 'wire' })).id;
+		await shut(closed, {});
+		await fill(by, closed, 'closed');
+		const ajar = await openGateway(by, '/ajar');
+		await shut(ajar, { allowedIpRanges: ['203.0.113.0/24'] });
+		await fill(by, ajar, 'ajar');
+		const names = await toolsOf(by);
+		assert.deepEqual([names.includes('closed'), names.includes('ajar')], [false, true]);
 	});
 });
 

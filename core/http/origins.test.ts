@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Config, loadConfig } from '../config/config.ts';
-import { isTrustedOrigin, publicUrlOf } from './origins.ts';
+import { isLocal, isTrustedOrigin, publicUrlOf } from './origins.ts';
 
 const SECRETS = { JWT_SECRET: 'j'.repeat(64), ENCRYPTION_KEY: 'ab'.repeat(32) };
 const configOf = (PUBLIC_URL: string): Config => loadConfig({ ...SECRETS, PUBLIC_URL, FRONTEND_URL: 'https://app.example' });
@@ -20,5 +20,15 @@ test('trusted pages: PUBLIC_URL and FRONTEND_URL; loopback only while PUBLIC_URL
 		assert.ok(!isTrustedOrigin(published, origin), origin);
 	const local = configOf('http://localhost:3000');
 	for (const origin of ['http://localhost:5173', 'http://127.0.0.1:1', 'http://[::1]:2']) assert.ok(isTrustedOrigin(local, origin), origin);
-	assert.ok(!isTrustedOrigin(local, 'https://localhost.evil.example'));
+	for (const origin of ['https://localhost.evil.example', 'https://evil-localhost.example', 'https://127.0.0.1.evil.example', 'null'])
+		assert.ok(!isTrustedOrigin(local, origin), origin);
+});
+
+test('a service is local at each name and address of loopback', () => {
+	for (const url of ['http://localhost:3000', 'http://gate.localhost', 'http://127.0.0.1:1', 'http://127.8.0.1', 'http://[::1]:2']) {
+		assert.ok(isLocal(configOf(url)), url);
+		assert.ok(isTrustedOrigin(configOf('http://localhost:3000'), url), url);
+	}
+	for (const url of ['https://a.example', 'https://localhost.example', 'http://10.0.0.1', 'https://a.example,http://localhost:3000'])
+		assert.ok(!isLocal(configOf(url)), url);
 });

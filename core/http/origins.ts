@@ -1,8 +1,7 @@
 // The service's own origins, and the origins whose pages may call it.
 
 import type { Config } from '../config/config.ts';
-
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+import { parseAddress } from '../kit/ip-addresses.ts';
 
 /** Returns the listed PUBLIC_URL that matches the Host header, else the first. Host is used for nothing else. */
 export function publicUrlOf(config: Config, host: string | undefined): string {
@@ -14,7 +13,12 @@ export function publicUrlOf(config: Config, host: string | undefined): string {
 /** Whether an origin is PUBLIC_URL or FRONTEND_URL, whose pages may use the cookie. */
 export const isOwnOrigin = (config: Config, origin: string): boolean => config.publicUrls.includes(origin) || origin === config.frontendUrl;
 
-const isLoopback = (origin: string): boolean => URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname);
+/** RFC 6761 §6.3: names below `localhost` are loopback as it is, and browsers ask no name server for them. */
+function isLoopback(origin: string): boolean {
+	const hostname = URL.canParse(origin) ? new URL(origin).hostname : '';
+	const isName = hostname === 'localhost' || hostname.endsWith('.localhost');
+	return isName || parseAddress(hostname)?.range() === 'loopback';
+}
 
 /** Whether the service is reached from its own machine alone, by its first PUBLIC_URL. */
 export const isLocal = ({ publicUrls }: Pick<Config, 'publicUrls'>): boolean => isLoopback(publicUrls[0]);

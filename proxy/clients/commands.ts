@@ -1,7 +1,8 @@
 // `gatehouse-proxy config <client> [organization/gateway] [--write]`: what a client needs to run the proxy, printed or put into its file.
 
+import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, isAbsolute, relative, sep } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type GatewayName, readGatewayName, readServiceUrl, UsageError } from '../gateway/address.ts';
 import { PROGRAM, TYPED } from '../program.ts';
@@ -35,7 +36,7 @@ export async function config(args: string[]): Promise<number> {
 	const entry = values.name ?? gateway?.gateway ?? 'gatehouse';
 	if (!/^[\w-]{1,64}$/.test(entry)) throw new UsageError('--name may have letters, digits, - and _.');
 	const path = client.path(process.env, process.platform);
-	if (values.write) writeInto(path, (text) => merged(text, client, entry, server));
+	if (values.write) writeInto(path, targetOf(path, client), (text) => merged(text, client, entry, server));
 	else
 		say(
 			client.format === 'toml'
@@ -59,9 +60,18 @@ function serverFor(gateway: GatewayName | null, env: Record<string, string>): Se
 const merged = (text: string, { format, member, extra }: ClientFile, name: string, server: Server): string =>
 	format === 'toml' ? setTable(text, member, name, server) : setServer(text, member, name, { ...extra, ...server });
 
+/** Returns the file that a path leads to. A link in a project, which comes with it, leads to no file outside. @throws UsageError */
+function targetOf(path: string, { isOfProject }: ClientFile): string {
+	if (!existsSync(path)) return path;
+	const target = realpathSync(path);
+	const way = relative(realpathSync(dirname(path)), target);
+	if (isOfProject && (isAbsolute(way) || way.split(sep)[0] === '..'))
+		throw new UsageError(`${path} leads to ${target} by a link: nothing is changed there.`);
+	return target;
+}
+
 /** Changes a file as a whole, with a copy of what was there. A link to it stays one. */
-function writeInto(path: string, change: (text: string) => string): void {
-	const target = existsSync(path) ? realpathSync(path) : path;
+function writeInto(path: string, target: string, change: (text: string) => string): void {
 	const before = existsSync(target) ? readFileSync(target, 'utf8') : null;
 	const after = change(before ?? '');
 	if (after === before) {
@@ -74,9 +84,9 @@ function writeInto(path: string, change: (text: string) => string): void {
 		copyFileSync(target, copy);
 		say(`What was there is in ${copy}.`);
 	}
-	const draft = `${target}.${process.pid}.new`;
+	const draft = `${target}.${randomBytes(6).toString('hex')}.new`;
 	try {
-		writeFileSync(draft, after, { mode: before === null ? 0o600 : statSync(target).mode & 0o777 });
+		writeFileSync(draft, after, { flag: 'wx', mode: before === null ? 0o600 : statSync(target).mode & 0o777 });
 		renameSync(draft, target);
 	} finally {
 		rmSync(draft, { force: true });

@@ -11,6 +11,8 @@ export interface ClientFile {
 	member: string;
 	/** Members that the program wants besides the command. */
 	extra: Readonly<Record<string, string>>;
+	/** Whether the file lies in a project, and comes with it. */
+	isOfProject?: true;
 	path(env: Environment, platform: NodeJS.Platform): string;
 }
 
@@ -28,7 +30,7 @@ const json = (title: string, path: ClientFile['path'], member = 'mcpServers', ex
 });
 
 export const CLIENTS: Readonly<Record<string, ClientFile>> = {
-	'claude-code': json('Claude Code, in this project', () => join(process.cwd(), '.mcp.json')),
+	'claude-code': { ...json('Claude Code, in this project', () => join(process.cwd(), '.mcp.json')), isOfProject: true },
 	'claude-desktop': json('Claude Desktop', (env, platform) => join(settings(env, platform), 'Claude', 'claude_desktop_config.json')),
 	cursor: json('Cursor', (env) => join(home(env), '.cursor', 'mcp.json')),
 	vscode: json('VS Code', (env, platform) => join(settings(env, platform), 'Code', 'User', 'mcp.json'), 'servers', { type: 'stdio' }),

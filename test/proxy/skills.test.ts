@@ -240,3 +240,23 @@ test('the configuration of each client is printed, and written beside what was t
 		assert.match(refused.stderr, sentence);
 	}
 });
+
+test('the configuration is written by a link of the user, and by none that leads out of a project', async () => {
+	const cwd = join(home, 'configured');
+	for (const folder of ['dotfiles', '.cursor', 'configured/shared']) mkdirSync(join(home, folder), { recursive: true });
+	const [theirs, shared, path] = [join(home, 'dotfiles/mcp.json'), join(cwd, 'shared/mcp.json'), join(cwd, '.mcp.json')];
+	for (const file of [theirs, shared]) writeFileSync(file, '{}');
+	const write = (client: string) => run('configured', ['config', client, 'acme/tools', '--write']);
+	symlinkSync(theirs, path);
+	const refused = await write('claude-code');
+	assert.deepEqual([refused.code, files(join(home, 'dotfiles')), readFileSync(theirs, 'utf8')], [1, ['mcp.json'], '{}']);
+	assert.match(refused.stderr, /configured\/\.mcp\.json leads to .*dotfiles\/mcp\.json by a link/);
+	rmSync(path);
+	symlinkSync('shared/mcp.json', path);
+	assert.equal((await write('claude-code')).code, 0);
+	assert.match(readFileSync(shared, 'utf8'), /acme\/tools/);
+	rmSync(join(home, '.cursor/mcp.json'), { force: true });
+	symlinkSync(theirs, join(home, '.cursor/mcp.json'));
+	assert.equal((await write('cursor')).code, 0);
+	assert.match(readFileSync(theirs, 'utf8'), /acme\/tools/);
+});

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readCredentials } from '../credentials/file.ts';
 import { gatewayUrl, readGatewayName, readServiceUrl, UsageError } from '../gateway/address.ts';
+import { LOG_IN } from '../gateway/refusals.ts';
+import { TYPED } from '../program.ts';
 import { serviceUrlOf, variable } from '../settings.ts';
 import { fetchSkill, readIndex, type Source } from './discovery.ts';
 import {
@@ -22,7 +24,8 @@ import {
 } from './installed.ts';
 
 const USAGE = `Usage: gatehouse-proxy skills add @<organization>/<gateway> [--agent <agent>]... [--user] [--force] [--url <address>]
-       gatehouse-proxy skills list | update [--user]
+       gatehouse-proxy skills list [--user]
+       gatehouse-proxy skills update [--user] [--url <address>]
        gatehouse-proxy skills remove <skill or @organization/gateway> [--user]
 
 Agents: ${AGENT_NAMES.join(', ')}. Without --agent: ${USUAL_AGENTS.join(' and ')}. --user: for all projects, instead of this folder.`;
@@ -55,21 +58,24 @@ export async function skills([action = '', ...args]: string[]): Promise<number> 
 	return 0;
 }
 
-/** The credential of the environment is for the service that the user names; the list of a project may name any other. */
-function tokenOfEnvironment(service: string, url: string | undefined): string | null {
-	const isNamed = service === (url === undefined ? serviceUrlOf(process.env) : readServiceUrl(url, '--url'));
-	return isNamed ? variable(process.env, 'SVC_TOKEN') : null;
-}
+const namedService = (url: string | undefined): string => (url === undefined ? serviceUrlOf(process.env) : readServiceUrl(url, '--url'));
 
-/** The gateway, with the credential of its service if there is one. */
+/**
+ * The gateway, with the credential of its service if there is one. That of the environment is for the service that the user names; the list of a
+ * project may name any other.
+ */
 function sourceOf(gateway: string, service: string, url: string | undefined): Source {
-	const token = tokenOfEnvironment(service, url) ?? readCredentials(process.env).services[service]?.token ?? null;
-	return { url: gatewayUrl(service, readGatewayName(gateway)), token };
+	const named = namedService(url);
+	const given = variable(process.env, 'SVC_TOKEN');
+	const token = (service === named ? given : null) ?? readCredentials(process.env).services[service]?.token ?? null;
+	const isForeign = given !== null && service !== named;
+	const advice = isForeign ? `SVC_TOKEN is for ${named} alone (SVC_URL, --url), so log in: ${TYPED} login --url <its address>` : LOG_IN;
+	return { url: gatewayUrl(service, readGatewayName(gateway)), token, advice };
 }
 
 async function add({ named: [gateway, ...more], agents, force, url, at }: Choices): Promise<void> {
 	if (gateway === undefined || more.length > 0) throw new UsageError(USAGE);
-	const service = url === undefined ? serviceUrlOf(process.env) : readServiceUrl(url, '--url');
+	const service = namedService(url);
 	const bases = foldersOf(agents, at);
 	const source = sourceOf(gateway, service, url);
 	const published = await readIndex(source);

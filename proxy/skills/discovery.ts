@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { UsageError } from '../gateway/address.ts';
-import { LOG_IN, Refusal, refusalOf, unreachable } from '../gateway/refusals.ts';
+import { Refusal, refusalOf, unreachable } from '../gateway/refusals.ts';
 import { isObject } from '../wire/messages.ts';
 import { type Files, MAX_ARCHIVE_BYTES, readArchive } from './archives.ts';
 
@@ -24,6 +24,8 @@ export interface Source {
 	url: string;
 	/** The credential, for a gateway that asks for one; null without a login. */
 	token: string | null;
+	/** Says how to get one, to whoever has none. */
+	advice: string;
 }
 
 /** Reads the index. @throws UsageError, Refusal */
@@ -64,11 +66,11 @@ export async function fetchSkill({ name, type, url, digest }: Published, source:
 }
 
 /** Reads bytes; the credential is sent only where it is asked for. */
-async function read(url: string, { token }: Source): Promise<Buffer> {
+async function read(url: string, { token, advice }: Source): Promise<Buffer> {
 	const first = await get(url, null);
 	if (first.status !== 401) return bodyOf(first, url);
 	await first.body?.cancel();
-	if (token === null) throw new Refusal('credential', `${new URL(url).host} asks for a credential. ${LOG_IN}`);
+	if (token === null) throw new Refusal('credential', `${new URL(url).host} asks for a credential. ${advice}`);
 	return bodyOf(await get(url, token), url);
 }
 

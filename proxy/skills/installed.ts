@@ -5,7 +5,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, renameSyn
 import { homedir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { configFolder } from '../credentials/file.ts';
-import { UsageError } from '../gateway/address.ts';
+import { readGatewayName, readServiceUrl, UsageError } from '../gateway/address.ts';
 import type { Environment } from '../settings.ts';
 import { isObject } from '../wire/messages.ts';
 import { assertInside, type Files } from './archives.ts';
@@ -72,13 +72,20 @@ export function pathIn({ root, isUser }: SkillsPlace, folder: string): string {
 	return path;
 }
 
+function assertListed(at: SkillsPlace): void {
+	pathIn(at, relative(at.root, at.list));
+}
+
 /** Returns the path without its links, as far as it exists. */
 function realPath(path: string): string {
 	if (lstatSync(path, { throwIfNoEntry: false })) return realpathSync(path);
 	return join(realPath(dirname(path)), basename(path));
 }
 
-export function readInstalled({ list }: SkillsPlace): Record<string, Installed> {
+/** Reads the list. One that a link leads to is refused here, before anything is changed. @throws UsageError */
+export function readInstalled(at: SkillsPlace): Record<string, Installed> {
+	const { list } = at;
+	assertListed(at);
 	if (!existsSync(list)) return {};
 	try {
 		const value: unknown = JSON.parse(readFileSync(list, 'utf8'));
@@ -90,18 +97,26 @@ export function readInstalled({ list }: SkillsPlace): Record<string, Installed> 
 	throw new UsageError(`The list ${list} is broken: remove it, and add the skills again.`);
 }
 
-/** A list comes with a project, so it may say anything: nothing outside of the folders of agents is removed by it. */
+/**
+ * A list comes with a project, so it may say anything: nothing outside of the folders of agents is removed by it, and what is asked and shown are
+ * addresses and names. @throws UsageError for an address or a gateway that is none
+ */
 function isEntry([name, one]: [string, unknown]): boolean {
 	if (!/^[a-z0-9-]{1,64}$/.test(name) || !isObject(one)) return false;
 	const { gateway, service, digest, folders } = one;
 	const known = Object.values(AGENTS).flatMap(({ project, user }) => [project, user]);
-	const areTexts = [gateway, service, digest].every((text) => typeof text === 'string');
-	return areTexts && Array.isArray(folders) && folders.every((folder) => known.some((base) => folder === `${base}/${name}`));
+	if (typeof gateway !== 'string' || typeof service !== 'string' || typeof digest !== 'string') return false;
+	readGatewayName(gateway);
+	return (
+		readServiceUrl(service, 'service') === service &&
+		Array.isArray(folders) &&
+		folders.every((folder) => known.some((base) => folder === `${base}/${name}`))
+	);
 }
 
 export function writeInstalled(at: SkillsPlace, skills: Record<string, Installed>): void {
-	const { list, root } = at;
-	pathIn(at, relative(root, list));
+	const { list } = at;
+	assertListed(at);
 	mkdirSync(dirname(list), { recursive: true });
 	const draft = `${list}.${randomBytes(6).toString('hex')}`;
 	const sorted = Object.fromEntries(Object.entries(skills).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -125,12 +125,18 @@ test('what was there before is not written over, and a link is not followed', as
 	symlinkSync(elsewhere, own);
 	assert.equal((await run('mine', ['skills', 'add', name, '--force'])).code, 0);
 	assert.deepEqual(files(elsewhere), ['precious']);
-	// A list that came with a project removes nothing that is no skill.
-	writeFileSync(
-		join(cwd, '.agents/gatehouse-skills.json'),
-		JSON.stringify({ skills: { a: { gateway: '@a/b', service: 'x', digest: 'x', folders: ['../elsewhere'] } } }),
-	);
-	assert.match((await run('mine', ['skills', 'remove', 'a'])).stderr, /is broken/);
+	// A list that came with a project removes nothing that is no skill, and asks and shows nothing but addresses and names.
+	const entry = { gateway: '@a/b', service: service.url, digest: 'x', folders: ['.agents/skills/a'] };
+	for (const [changed, action] of [
+		[{ folders: ['../elsewhere'] }, ['remove', 'a']],
+		[{ service: 'x' }, ['update']],
+		[{ gateway: '@a/b\u001b[2J' }, ['list']],
+	] as const) {
+		writeFileSync(join(cwd, '.agents/gatehouse-skills.json'), JSON.stringify({ skills: { a: { ...entry, ...changed } } }));
+		const broken = await run('mine', ['skills', ...action]);
+		assert.equal(broken.code, 1, broken.stdout);
+		assert.match(broken.stderr, /^The list .* is broken: remove it, and add the skills again\.\n$/);
+	}
 	assert.deepEqual(files(elsewhere), ['precious']);
 });
 
@@ -208,6 +214,24 @@ test('a link of a project leads to another folder of agents there, and nowhere e
 	assert.ok(existsSync(join(cwd, '.agents/skills/refund-orders/SKILL.md')));
 	assert.equal((await run('linked', ['skills', 'remove', name])).code, 0);
 	assert.deepEqual(files(join(cwd, '.agents/skills')), []);
+	// Nothing is placed that the list could not name.
+	mkdirSync(join(home, 'unlisted'));
+	symlinkSync('../victim', join(home, 'unlisted/.agents'));
+	const unlisted = await run('unlisted', ['skills', 'add', name, '--agent', 'claude-code']);
+	assert.match(unlisted.stderr, /\.agents leads to .*victim by a link/);
+	assert.deepEqual([unlisted.code, readdirSync(unlisted.cwd), files(join(home, 'victim'))], [1, ['.agents'], ['notes/precious']]);
+});
+
+test('links in the home folder are the user’s, and are followed for all projects', async () => {
+	const kept = join(home, 'kept');
+	mkdirSync(join(kept, 'skills/mine'), { recursive: true });
+	writeFileSync(join(kept, 'skills/mine/SKILL.md'), 'mine');
+	symlinkSync(kept, join(home, '.claude'));
+	const added = await run('user', ['skills', 'add', name, '--user', '--agent', 'claude-code']);
+	assert.equal(added.code, 0, added.stderr);
+	assert.ok(existsSync(join(kept, 'skills/refund-orders/SKILL.md')));
+	assert.equal((await run('user', ['skills', 'remove', name, '--user'])).code, 0);
+	assert.deepEqual(files(kept), ['skills/mine/SKILL.md']);
 });
 
 test('the configuration of each client is printed, and written beside what was there, with a copy of that', async () => {

@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import pg from 'pg';
 import { fireDue } from '../../core/runs/schedules.ts';
 import type { NewAgent, NewRun, RunKind } from '../../core/store/store.ts';
+import { until } from '../../test/helpers/clock.ts';
 import { administer, silent } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
@@ -45,6 +47,25 @@ test('three replicas that see a due time at once start one run with its executio
 	);
 	await store.agents.remove(organizationId, agentId);
 	assert.deepEqual(await administer(store.database, 'SELECT key FROM run_schedules'), [], 'the engine forgets it with the agent');
+});
+
+test('a schedule that fires while its agent is removed waits for the removal, which does not wait for it', async () => {
+	const agentId = await addAgent();
+	await store.agents.putSchedule(organizationId, agentId, SCHEDULE, { kind: 'agent', definition: { agentId }, firstAt: PAST });
+	const [due = assert.fail()] = await store.runQueue.dueSchedules(['agent']);
+	const started = { run: { ...RUN, organizationId }, kind: KIND, execution: { agentId, revision: 1, startedBy: null } };
+	const { host, port, username, password, name } = store.database;
+	const remover = new pg.Client({ host, port, user: username, password, database: name });
+	await remover.connect();
+	await remover.query('BEGIN');
+	await remover.query('SELECT FROM agents WHERE id = $1 FOR UPDATE', [agentId]);
+	const fired = store.agents.fire(due, NEXT, started, null);
+	const waiting = async () => (await administer(store.database, 'SELECT pid FROM pg_locks WHERE NOT granted')).length > 0;
+	await until(waiting, 'it waits');
+	await remover.query('DELETE FROM agents WHERE id = $1', [agentId]);
+	await remover.query('COMMIT');
+	await remover.end();
+	assert.equal(await fired, false);
 });
 
 test('the looks for the next time, and for what is due, read one row of 5,000 schedules', async () => {

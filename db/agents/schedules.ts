@@ -15,6 +15,8 @@ const GET = `SELECT ${ROW}, r.problem FROM agent_schedules s
 LEFT JOIN run_schedules r ON r.organization_id = s.organization_id AND r.agent_id = s.agent_id
 WHERE s.organization_id = $1 AND s.agent_id = $2`;
 const LOCK_AGENT = 'SELECT id FROM agents WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE';
+/** The agent before its schedule, as its removal locks them. */
+const SHARE_AGENT = 'SELECT id FROM agents WHERE organization_id = $1 AND id = $2 FOR KEY SHARE';
 const SET = `
 INSERT INTO agent_schedules AS s (organization_id, agent_id, cron, time_zone, overlap, missed, input)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -62,6 +64,7 @@ export function createSchedules({ ordinary, write }: Database, { runs, enlist }:
 		async fire({ organizationId, key, kind, dueAt }, nextAt, started, problem) {
 			await runs.prepare(kind);
 			const topics = await write(async (transaction) => {
+				if (started) await rows(ordinary, SHARE_AGENT, [organizationId, uuid(started.execution.agentId)], transaction);
 				const taken = await rows(ordinary, TAKE, [organizationId, key, dueAt, nextAt], transaction);
 				if (taken.length === 0) return null;
 				await ordinary.query(TELL, { bind: [organizationId, key, problem], transaction });

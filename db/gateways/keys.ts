@@ -20,7 +20,8 @@ FROM gateway_keys k JOIN organizations o ON o.id = k.organization_id
 JOIN gateways g ON g.organization_id = k.organization_id AND g.id = k.gateway_id
 WHERE k.hash = $1 AND k.gateway_id = $2 AND g.status = 'active' AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`;
 
-// In the same order everywhere, so that two replicas that touch the same keys do not deadlock.
+// In the same order everywhere, so that two replicas that touch the same keys do not deadlock. A key that is being removed is skipped without
+// waiting: the removal may wait for keys that this statement has locked before.
 const TOUCH = `
 INSERT INTO gateway_key_uses (organization_id, key_id, last_used_at)
 SELECT k.organization_id, k.id, u.at
@@ -29,7 +30,7 @@ FROM (
 	FROM json_to_recordset($1::json) AS use (organization_id uuid, key_id uuid, at timestamptz) GROUP BY organization_id, key_id
 ) u
 JOIN gateway_keys k ON k.organization_id = u.organization_id AND k.id = u.key_id
-ORDER BY k.id FOR KEY SHARE OF k
+ORDER BY k.id FOR KEY SHARE OF k SKIP LOCKED
 ON CONFLICT (organization_id, key_id) DO UPDATE SET last_used_at = excluded.last_used_at
 WHERE gateway_key_uses.last_used_at < excluded.last_used_at`;
 

@@ -165,3 +165,20 @@ test('a call without arguments has an empty object, also when it goes back to th
 	const sent = server.asked.at(-1)?.messages.find(({ role }) => role === 'assistant') as { tool_calls: { function: object }[] };
 	assert.deepEqual(sent.tool_calls[0]?.function, { name: 'now', arguments: '{}' });
 });
+
+test('an event without an end is refused, and what ends often is read on', async (t) => {
+	const endless = await httpUpstream(t, (_request, response) => {
+		response.writeHead(200, { 'content-type': 'text/event-stream' });
+		response.end(`data: ${'x'.repeat(3 * 1024 * 1024)}`);
+	});
+	await assert.rejects(
+		modelsAt(t, endless.origin, { budget: { perMonth: 100 }, prices: PRICES }).models.ask(ASKED),
+		/An event of the model provider is too large/,
+	);
+	const many = await deltaServer(
+		t,
+		Array.from({ length: 20_000 }, () => ({ content: 'a' })),
+		'stop',
+	);
+	assert.equal((await modelsAt(t, many.origin).models.ask(ASKED)).text.length, 20_000);
+});

@@ -1,6 +1,7 @@
 // The `fetch` for libraries that speak a provider's wire: it goes through the guard and the lane, and refusals are our errors before the
 // library sees them, since its own errors hold headers and bodies.
 
+import { setImmediate as immediate } from 'node:timers/promises';
 import { GatewayError } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
 import type { StreamResponse } from '../contract/outbound.ts';
@@ -17,6 +18,11 @@ const SILENCE_MS = 60_000;
 const MAX_REASON_BYTES = 16_384;
 /** An answer that is one JSON text. */
 const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
+/** One event of a stream, and the part of a stream that is parsed in one go. */
+const MAX_EVENT_BYTES = 1024 * 1024;
+const PIECE_BYTES = 16 * 1024;
+/** Ends of events, in each style of line ends. */
+const BLANK_LINES = ['\n\n', '\n\r\n', '\r\r'];
 const MAX_REASON_CHARS = 300;
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422]);
 /** Headers of the wire, which do not describe the decoded body. */
@@ -60,8 +66,8 @@ export function providerFetch(
 		if (answer.status >= 300) throw await refusal(answer, secrets);
 		const headers = Object.entries(answer.headers).filter(([name]) => !OF_THE_WIRE.includes(name));
 		const head = { status: answer.status, headers };
-		if (body === null || !isStreamOf(body) || !isJsonType(answer.headers['content-type'] ?? ''))
-			return new Response(ReadableStream.from(answer.body), head);
+		if (body === null || !isStreamOf(body)) return new Response(ReadableStream.from(atMost(answer.body)), head);
+		if (!isJsonType(answer.headers['content-type'] ?? '')) return new Response(ReadableStream.from(inPieces(answer.body)), head);
 		kept = new Response(ReadableStream.from(atMost(answer.body)), head);
 		throw new WholeAnswer();
 	};
@@ -75,6 +81,26 @@ async function* atMost(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arr
 		if (size > MAX_WHOLE_BYTES) throw new GatewayError('upstream_failed', 'The answer of the model provider is too large.');
 		yield part;
 	}
+}
+
+/**
+ * Yields a stream of events in pieces, between which others have their turn: a library parses all events of a piece at once.
+ * @throws upstream_failed for an event that would be parsed for too long
+ */
+async function* inPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+	let openBytes = 0;
+	let tail = Buffer.alloc(0);
+	for await (const part of body)
+		for (let at = 0; at < part.length; at += PIECE_BYTES) {
+			if (at > 0) await immediate();
+			const piece = part.subarray(at, at + PIECE_BYTES);
+			const seen = Buffer.concat([tail, piece]);
+			const end = Math.max(...BLANK_LINES.map((line) => seen.lastIndexOf(line)));
+			openBytes = end === -1 ? openBytes + piece.length : seen.length - end;
+			if (openBytes > MAX_EVENT_BYTES) throw new GatewayError('upstream_failed', 'An event of the model provider is too large.');
+			tail = Buffer.from(seen.subarray(-2));
+			yield piece;
+		}
 }
 
 /** Tells whether a request asks for a stream. */

@@ -104,18 +104,20 @@ async function streamed(turn: Turn): Promise<ResponseObject> {
 	const source = events(turn, AbortSignal.any([turn.signal, ending.signal]));
 	const first = source.next();
 	const begun = await Promise.race([first, later(FIRST_MS, turn.signal)]);
-	if (begun && !begun.done && begun.value.type !== 'text') endOf(begun.value, turn.head, turn.agent.id);
 	const sent = (signal: AbortSignal): AsyncGenerator<ServerEvent, void> => {
 		signal.addEventListener('abort', () => ending.abort(signal.reason), { once: true });
 		return chunks(turn, first, source);
 	};
 	try {
+		if (begun && !begun.done && begun.value.type !== 'text') endOf(begun.value, turn.head, turn.agent.id);
 		return await answerEvents(turn.request, turn.core, sent, {
 			mayFinish: true,
 			headers: { 'x-execution-id': turn.head.executionId },
 		});
 	} catch (thrown) {
 		ending.abort(thrown);
+		// Nobody reads on, so the source would stay where it is, with what it follows.
+		source.return().catch(() => undefined);
 		throw thrown;
 	}
 }

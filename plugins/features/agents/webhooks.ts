@@ -16,6 +16,7 @@ import {
 	page,
 	pageOf,
 	present,
+	requirePermission,
 	shape,
 	showVersion,
 	storeOf,
@@ -92,12 +93,15 @@ const createWebhook = (core: Core): ServerRoute =>
 		path: '/agents/{id}/webhooks',
 		id: 'createAgentWebhook',
 		summary: 'Adds a webhook that starts an agent, and shows its secret this once.',
+		description: 'The caller needs `agents:execute`, too.',
 		need: 'agents:write',
 		body: CREATE,
 		answer: WITH_SECRET,
 		status: 201,
 		errors: ['conflict'],
 		handler: async (request) => {
+			// Whoever has the secret starts the agent.
+			requirePermission(request, 'agents:execute');
 			const { id: agentId, organizationId } = await findAgent(request, core);
 			const { name, scheme: kind, secret: plain } = withSecret<Pick<AgentWebhookRow, 'name' | 'scheme'>>(request);
 			const id = randomUUID();
@@ -161,11 +165,13 @@ const rotateSecret = (core: Core): ServerRoute =>
 		path: `${PLACE}/secret`,
 		id: 'changeAgentWebhookSecret',
 		summary: 'Replaces the secret of a webhook at once, and shows the new one this once.',
+		description: 'The caller needs `agents:execute`, too.',
 		need: 'agents:write',
 		body: ROTATE,
 		bodyIs: 'optional',
 		answer: WITH_SECRET,
 		handler: async (request) => {
+			requirePermission(request, 'agents:execute');
 			const { organizationId, agentId, id } = await findWebhook(request, core);
 			const { secret: plain } = withSecret(request);
 			const sealed = core.secrets.seal(plain, webhookLocation({ organizationId, id }));

@@ -17,6 +17,7 @@ import {
 	organizationOf,
 	page,
 	pageOf,
+	requirePermission,
 	type Scope,
 	storeOf,
 } from '../../../core/features.ts';
@@ -49,6 +50,7 @@ const generateKey = (core: Core): ServerRoute =>
 		path: '/gateways/{id}/auth/api-keys',
 		id: 'generateApiKey',
 		summary: 'Creates an API key for a gateway and shows it this once.',
+		description: 'The caller needs the permissions that its scopes name.',
 		need: 'gateway:write',
 		body: GENERATE,
 		answer: NEW_API_KEY,
@@ -92,6 +94,8 @@ async function generate(request: Request, core: Core) {
 	// The body has passed GENERATE, which converts `expiresAt` to a date.
 	const { name, scopes, expiresAt = null } = request.payload as { name: string; scopes: Scope[]; expiresAt?: Date | null };
 	if (expiresAt && expiresAt.getTime() <= Date.now()) throw invalid('/expiresAt', '"expiresAt" must be a time in the future');
+	// Nobody gives what they do not have, as an access key that is limited to some permissions.
+	for (const scope of scopes) requirePermission(request, scope);
 	const key = mintKey(GATEWAY_KEY_PREFIX);
 	const row = await storeOf(request, core).gateways.addKey(organizationOf(request).id, String(request.params['id']), {
 		name,

@@ -14,6 +14,7 @@ import {
 	notFound,
 	operation,
 	present,
+	requirePermission,
 	shape,
 	showVersion,
 	storeOf,
@@ -91,6 +92,7 @@ const setSchedule = (core: Core): ServerRoute =>
 		summary: 'Lets an agent run by the clock; a schedule that it has is replaced.',
 		description:
 			'Each time starts one execution with the trigger `schedule`, on whichever replica, of the agent as it is then. An inactive agent is not started. ' +
+			'The caller needs `agents:execute`, too. ' +
 			'With `If-Match` and the `ETag` of the schedule, nothing is set when somebody has changed it since.',
 		need: 'agents:write',
 		body: SET,
@@ -98,6 +100,7 @@ const setSchedule = (core: Core): ServerRoute =>
 		errors: ['precondition_failed'],
 		versioned: true,
 		handler: async (request) => {
+			requirePermission(request, 'agents:execute');
 			const agent = await findAgent(request, core);
 			// The body has passed SET.
 			const schedule = request.payload as AgentSchedule;

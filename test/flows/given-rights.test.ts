@@ -1,0 +1,52 @@
+// Tests that an access key that is limited to some permissions gives nobody, and itself, what it does not have.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { bearer } from '../helpers/gateway-auth.ts';
+import { type Account, must, publishGateway, registerAccount, type SharedService, send, sharedService } from '../helpers/service.ts';
+
+let service: SharedService;
+let account: Account;
+let gatewayId: string;
+let agentId: string;
+before(async () => {
+	service = await sharedService();
+	account = await registerAccount(service.url);
+	gatewayId = (await publishGateway(account)).id;
+	const nodes = [
+		{ id: 'in', type: 'input', data: {} },
+		{ id: 'out', type: 'output', data: {} },
+	];
+	const pipeline = { nodes, edges: [{ id: 'e', source: 'in', target: 'out' }] };
+	agentId = must(await account.post('/agents', { name: 'Echo', pipeline }), 201).body.data.id;
+});
+after(() => service?.stop());
+
+/** Sends a request with a key of these permissions. @returns its status, and the message of a refusal */
+async function withKey(permissions: string[], path: string, body: object): Promise<[number, string?]> {
+	const { key } = must(await account.post('/access-keys', { name: 'k', permissions }), 201).body.data;
+	const answer = await send(service.url + path, 'POST', { body, headers: bearer(key) });
+	return answer.status < 300 ? [answer.status] : [answer.status, answer.body.message];
+}
+
+const lacks = (permission: string): [number, string] => [403, `This requires the permission ${permission}.`];
+
+test('a key of a gateway has no scope that its maker lacks', async () => {
+	const path = `/gateways/${gatewayId}/auth/api-keys`;
+	const ask = (permissions: string[], scopes: string[]) => withKey(permissions, path, { name: 'k', scopes });
+	assert.deepEqual(await ask(['gateway:write'], ['tools:execute']), lacks('tools:execute'));
+	assert.deepEqual(await ask(['gateway:write', 'tools:read'], ['tools:read', 'tools:execute']), lacks('tools:execute'));
+	assert.deepEqual(await ask(['gateway:write', 'tools:execute'], ['tools:execute']), [201]);
+});
+
+test('a webhook, its new secret and a schedule start an agent, so who makes them must be able to', async () => {
+	const hook = must(await account.post(`/agents/${agentId}/webhooks`, { name: 'h', scheme: 'standard' }), 201).body.data;
+	for (const [path, body, status] of [
+		['/webhooks', { name: 'k', scheme: 'standard' }, 201],
+		[`/webhooks/${hook.id}/secret`, {}, 200],
+		['/schedule', { cron: '0 0 1 1 *' }, 200],
+	] as const) {
+		assert.deepEqual(await withKey(['agents:write'], `/agents/${agentId}${path}`, body), lacks('agents:execute'), path);
+		assert.deepEqual(await withKey(['agents:write', 'agents:execute'], `/agents/${agentId}${path}`, body), [status], path);
+	}
+});

@@ -27,7 +27,7 @@ export function followCaller(request: Request, changes: Pick<Changes, 'subscribe
 	const { user, organization } = request.auth.credentials;
 	const topics = new Set<string>(['*', `user:${user?.id}`, `org:${organization?.id}`]);
 	const ending = new AbortController();
-	let [isDue, isLooking, timer]: [boolean, boolean, NodeJS.Timeout | null] = [false, false, null];
+	let [isDue, isLooking, hasLeft, timer]: [boolean, boolean, boolean, NodeJS.Timeout | null] = [false, false, false, null];
 	const look = async (): Promise<void> => {
 		isDue = false;
 		isLooking = true;
@@ -37,6 +37,7 @@ export function followCaller(request: Request, changes: Pick<Changes, 'subscribe
 			if (LASTING.includes(asGatewayError(thrown)?.code ?? '')) return ending.abort(thrown);
 			isDue = true;
 		}
+		if (hasLeft) return;
 		timer = setTimeout(() => {
 			isLooking = false;
 			if (isDue) void look();
@@ -55,7 +56,7 @@ export function followCaller(request: Request, changes: Pick<Changes, 'subscribe
 		signal: ending.signal,
 		leave: () => {
 			unsubscribe();
-			isLooking = true;
+			hasLeft = true;
 			if (timer) clearTimeout(timer);
 		},
 	};

@@ -3,7 +3,7 @@
 
 import type { AuthCredentials, Request } from '@hapi/hapi';
 import type { Config } from '../config/config.ts';
-import { GatewayError } from '../contract/errors.ts';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import { clientAddress } from '../http/addresses.ts';
 import { admittingOf, checkRules } from '../identity/gateway-rules.ts';
 import { OwnerCache } from '../identity/owner-cache.ts';
@@ -84,10 +84,23 @@ const hasExpired = ({ expiresAt }: LiveKey): boolean => expiresAt !== null && ex
 
 const gatewayIn = ({ params }: Request): string => String(params['id']);
 
-/** Checks the rules of the gateway's admitting methods, all of which must let the client in: nobody can tell by which of them the key comes. */
+/** Checks the rules of the gateway's admitting methods, one of which must let the client in. */
 function assertRules({ info, raw: { req } }: Request, methods: readonly AuthRow[], { trustProxy }: Config): void {
 	// Node joins repeated headers; only set-cookie, which no request carries, would be a list.
 	const headers = req.headers as Record<string, string | undefined>;
 	const client = { address: clientAddress(info.remoteAddress, headers['x-forwarded-for'], trustProxy), headers };
-	for (const { validationRules } of admittingOf(methods)) checkRules(client, validationRules);
+	const faults = admittingOf(methods).map(({ validationRules }) => faultOf(() => checkRules(client, validationRules)));
+	const [first] = faults;
+	if (first && !faults.includes(null)) throw first;
+}
+
+function faultOf(check: () => void): GatewayError | null {
+	try {
+		check();
+		return null;
+	} catch (thrown) {
+		const error = asGatewayError(thrown);
+		if (error) return error;
+		throw thrown;
+	}
 }

@@ -25,7 +25,7 @@ export interface EgressPolicy {
 	 * or CIDR opens these addresses on every port that is not refused. Cloud metadata is never opened.
 	 */
 	allow: string[];
-	/** Default: the system's resolver. */
+	/** Default: `createLookup`. */
 	lookup?: Lookup;
 	/** The most connections of one owner, 1024 by default, and of bytes of its answers, 128 MiB. */
 	shares?: Shares;

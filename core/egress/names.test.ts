@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { freePort } from '../../test/helpers/ports.ts';
 import { createLookup, type Lookup } from './names.ts';
 
 const [A, AAAA] = [1, 28];
@@ -79,6 +80,13 @@ test('names without a dot and of the hosts file are the system’s, and so are t
 	for (const name of ['localhost', 'orders', 'orders.default']) assert.equal((await lookup(name)).length, 1, name);
 	assert.deepEqual(own.asked, ['localhost', 'orders', 'orders.default']);
 	assert.deepEqual(new Set(asked), new Set(['orders.default']));
+});
+
+test('without a name server, names are the system’s', async () => {
+	const own = system();
+	const lookup = createLookup({ servers: [`127.0.0.1:${await freePort()}`], system: own.lookup });
+	assert.equal((await lookup('printer.office')).length, 1);
+	assert.deepEqual(own.asked, ['printer.office']);
 });
 
 test('name servers that keep silent hold up no other name, and the system is not asked for it', async (t) => {

@@ -14,8 +14,8 @@ export type Lookup = (hostname: string) => Promise<ResolvedAddress[]>;
 
 /** Two tries are over before the time in which a connection has to be there. */
 const QUERY = { timeout: 1_500, tries: 2 };
-/** A name server says by these that it knows no such name, or no address of it. */
-const UNKNOWN: readonly string[] = ['ENOTFOUND', 'ENODATA'];
+/** A name server says by these that it knows no such name, or no address of it; by the last one, the machine that it has no name server. */
+const UNKNOWN: readonly string[] = ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED'];
 /** Lookups of the system that wait for their turn. */
 const MAX_WAITING = 20;
 const HOSTS = process.platform === 'win32' ? 'C:/Windows/System32/drivers/etc/hosts' : '/etc/hosts';
@@ -31,7 +31,7 @@ interface Parts {
 
 /**
  * Creates the resolver. A name without a dot, and one of the hosts file, is the system's; any other one is asked of the name servers. What they do
- * not know may be a name of the operator's network, which the system completes: it is asked for those one at a time.
+ * not know, or where there are none, may be a name of the operator's network, which the system completes: it is asked for those one at a time.
  */
 export function createLookup({ servers, system = bySystem }: Parts = {}): Lookup {
 	const resolver = new Resolver(QUERY);

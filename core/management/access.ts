@@ -248,11 +248,13 @@ function authorize(request: Request, { key }: Member, permissions: ReadonlySet<P
 		if (key?.permissions) throw new GatewayError('insufficient_scope', 'This requires a login, or an access key without restrictions.');
 		return;
 	}
-	if (need === undefined || !permissions.has(need)) {
-		const [code, who] = key ? (['insufficient_scope', 'The access key'] as const) : (['forbidden', 'Your role'] as const);
-		throw new GatewayError(code, `${who} does not have the permission ${need}.`);
-	}
+	if (need === undefined || !permissions.has(need)) throw withoutPermission(String(need), key !== null);
 }
+
+const withoutPermission = (permission: string, byKey: boolean): GatewayError => {
+	const [code, who] = byKey ? (['insufficient_scope', 'The access key'] as const) : (['forbidden', 'Your role'] as const);
+	return new GatewayError(code, `${who} does not have the permission ${permission}.`);
+};
 
 /** The paths of the resources that a key may be for. */
 const REACHED = { gateway: /^\/gateways\/\{(\w+)\}/, agent: /^\/agents\/\{(\w+)\}/ } as const;
@@ -264,11 +266,16 @@ function isReached(request: Request, { reach }: AccessKeyRow): boolean {
 	return name !== undefined && String(request.params[name]).toLowerCase() === reach.id;
 }
 
-/** Checks a permission that depends on more than the route. @throws forbidden */
-export function requirePermission(request: Request, permission: PermissionName): void {
-	if (!request.auth.credentials.permissions.has(permission)) {
-		throw new GatewayError('forbidden', `This requires the permission ${permission}.`);
-	}
+/** Checks permissions that depend on more than the route. @throws forbidden, or insufficient_scope for a key */
+export function requirePermission(request: Request, ...needed: PermissionName[]): void {
+	requireOf(request, needed, request.auth.credentials.permissions);
+}
+
+/** Checks permissions among those that the caller has as known later. @throws forbidden, or insufficient_scope for a key */
+export function requireOf(request: Request, needed: readonly PermissionName[], held: ReadonlySet<PermissionName>): void {
+	const { login } = request.auth.credentials;
+	const missing = needed.find((permission) => !held.has(permission));
+	if (missing) throw withoutPermission(missing, login === null);
 }
 
 /** Returns the store, acting for the caller. */

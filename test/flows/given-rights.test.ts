@@ -23,13 +23,13 @@ before(async () => {
 after(() => service?.stop());
 
 /** Sends a request with a key of these permissions. @returns its status, and the message of a refusal */
-async function withKey(permissions: string[], path: string, body: object): Promise<[number, string?]> {
+async function withKey(permissions: string[], path: string, body: object, method = 'POST'): Promise<[number, string?]> {
 	const { key } = must(await account.post('/access-keys', { name: 'k', permissions }), 201).body.data;
-	const answer = await send(service.url + path, 'POST', { body, headers: bearer(key) });
+	const answer = await send(service.url + path, method, { body, headers: bearer(key) });
 	return answer.status < 300 ? [answer.status] : [answer.status, answer.body.message];
 }
 
-const lacks = (permission: string): [number, string] => [403, `This requires the permission ${permission}.`];
+const lacks = (permission: string): [number, string] => [403, `The access key does not have the permission ${permission}.`];
 
 test('a key of a gateway has no scope that its maker lacks', async () => {
 	const path = `/gateways/${gatewayId}/auth/api-keys`;
@@ -48,5 +48,25 @@ test('a webhook, its new secret and a schedule start an agent, so who makes them
 	] as const) {
 		assert.deepEqual(await withKey(['agents:write'], `/agents/${agentId}${path}`, body), lacks('agents:execute'), path);
 		assert.deepEqual(await withKey(['agents:write', 'agents:execute'], `/agents/${agentId}${path}`, body), [status], path);
+	}
+});
+
+test('who activates a webhook must be able to start the agent; who stops it need not', async () => {
+	const { id } = must(await account.post(`/agents/${agentId}/webhooks`, { name: 'h' }), 201).body.data;
+	const ask = (permissions: string[], status: string) => withKey(permissions, `/agents/${agentId}/webhooks/${id}`, { status }, 'PATCH');
+	assert.deepEqual(await ask(['agents:write'], 'inactive'), [200]);
+	assert.deepEqual(await ask(['agents:write'], 'active'), lacks('agents:execute'));
+	assert.deepEqual(await ask(['agents:write', 'agents:execute'], 'active'), [200]);
+});
+
+test('an alert tells what is measured, so who makes or changes one must be able to read it', async () => {
+	const alert = { name: 'a', kind: 'error_rate', bound: 0.5, url: 'https://example.com/a' };
+	const { id } = must(await account.post('/alerts', alert), 201).body.data;
+	for (const [method, path, body, status] of [
+		['POST', '/alerts', alert, 201],
+		['PATCH', `/alerts/${id}`, { url: alert.url }, 200],
+	] as const) {
+		assert.deepEqual(await withKey(['gateway:write'], path, body, method), lacks('analytics:read'), method);
+		assert.deepEqual(await withKey(['gateway:write', 'analytics:read'], path, body, method), [status], method);
 	}
 });

@@ -130,6 +130,7 @@ const updateWebhook = (core: Core): ServerRoute =>
 		path: PLACE,
 		id: 'updateAgentWebhook',
 		summary: 'Changes the given fields of a webhook.',
+		description: 'To activate it, the caller needs `agents:execute`, too.',
 		need: 'agents:write',
 		body: UPDATE,
 		answer: WEBHOOK,
@@ -138,6 +139,7 @@ const updateWebhook = (core: Core): ServerRoute =>
 			const { organizationId, agentId, id } = await findWebhook(request, core);
 			// The body has passed UPDATE.
 			const change = request.payload as Partial<Pick<AgentWebhookRow, 'name' | 'scheme' | 'status'>>;
+			if (change.status === 'active') requirePermission(request, 'agents:execute');
 			const row = await storeOf(request, core).agents.updateWebhook(organizationId, agentId, id, change, expectedVersion(request));
 			if (!row) throw notFound('Webhook');
 			return show(request, row, core);

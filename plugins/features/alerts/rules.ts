@@ -13,6 +13,7 @@ import {
 	organizationOf,
 	page,
 	pageOf,
+	requirePermission,
 	shape,
 	showVersion,
 	storeOf,
@@ -61,7 +62,8 @@ const createRule = (core: Core): ServerRoute =>
 		summary: 'Adds an alert rule, and shows the secret of its webhook this once.',
 		description:
 			'A message is a POST signed by Standard Webhooks: `alert.opened` when the rule finds something, once, and `alert.recovered` when it is over. ' +
-			'It is repeated for hours until the receiver takes it. Rules are looked at each minute.',
+			'It is repeated for hours until the receiver takes it. Rules are looked at each minute. ' +
+			'The caller needs `analytics:read`, too, since the messages tell what is measured.',
 		need: 'gateway:write',
 		body: CREATE,
 		answer: WITH_SECRET,
@@ -88,12 +90,14 @@ const updateRule = (core: Core): ServerRoute =>
 		path: '/alerts/{alertId}',
 		id: 'updateAlertRule',
 		summary: 'Changes the given fields of an alert rule.',
+		description: 'The caller needs `analytics:read`, too.',
 		need: 'gateway:write',
 		body: UPDATE,
 		answer: RULE,
 		errors: ['egress_refused'],
 		versioned: true,
 		handler: async (request) => {
+			requirePermission(request, 'analytics:read');
 			const before = await findRule(request, core);
 			// The body has passed UPDATE.
 			const { url, ...change } = request.payload as Partial<
@@ -127,6 +131,7 @@ type RuleBody = Pick<AlertRuleRow, 'name' | 'kind' | 'windowMinutes' | 'minCalls
 	Partial<Pick<AlertRuleRow, 'toolId' | 'apiId' | 'bound'>>;
 
 async function create(request: Request, core: Core) {
+	requirePermission(request, 'analytics:read');
 	const organizationId = organizationOf(request).id;
 	// The body has passed CREATE.
 	const { url, toolId = null, apiId = null, bound = null, ...given } = request.payload as RuleBody;

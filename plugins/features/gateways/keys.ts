@@ -95,7 +95,7 @@ async function generate(request: Request, core: Core) {
 	const { name, scopes, expiresAt = null } = request.payload as { name: string; scopes: Scope[]; expiresAt?: Date | null };
 	if (expiresAt && expiresAt.getTime() <= Date.now()) throw invalid('/expiresAt', '"expiresAt" must be a time in the future');
 	// Nobody gives what they do not have, as an access key that is limited to some permissions.
-	for (const scope of scopes) requirePermission(request, scope);
+	requirePermission(request, ...scopes);
 	const key = mintKey(GATEWAY_KEY_PREFIX);
 	const row = await storeOf(request, core).gateways.addKey(organizationOf(request).id, String(request.params['id']), {
 		name,

@@ -72,7 +72,8 @@ const inviteMember = (core: Core): ServerRoute =>
 		path: '/organizations/{orgId}/invitations',
 		id: 'inviteMember',
 		summary: 'Invites a person to an organization by mail, and returns the link.',
-		description: 'The invitation is valid for seven days, and replaces a pending one for the same address.',
+		description:
+			'The invitation is valid for seven days, and replaces a pending one for the same address. The caller needs every permission of the role.',
 		need: 'members:write',
 		body: INVITE,
 		answer: NEW_INVITATION,
@@ -114,7 +115,7 @@ const acceptInvitation = (core: Core): ServerRoute =>
 async function invite(request: Request, core: Core) {
 	// The body has passed INVITE.
 	const given = request.payload as { email: string; role: Role };
-	requirePermission(request, permissionToGrant(given.role));
+	requirePermission(request, permissionToGrant(given.role), ...core.permissions.of(given.role));
 	const { accounts, organizations } = core.store;
 	const [inviter, organization] = await Promise.all([accounts.byId(userIdOf(request)), organizations.get(organizationOf(request).id)]);
 	if (!inviter) throw notFound('User');

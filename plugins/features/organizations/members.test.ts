@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { permissionsOf } from '../../../core/contract/permissions.ts';
 import { addMember, join } from '../../../test/helpers/members.ts';
 import {
 	type Account,
@@ -182,7 +183,7 @@ test('an access key does not make its owner leave unless it may remove members',
 
 test('an owner’s access key makes and unmakes owners only with owners:write', async () => {
 	await place('member');
-	const robot = await byKey(people.owner, ['organization:read', 'members:write']);
+	const robot = await byKey(people.owner, [...permissionsOf('admin')]);
 	must(await robot.patch(path(target), { role: 'admin' }), 200);
 	must(await invite(robot, 'viewer'), 201);
 	await place('owner');
@@ -196,6 +197,21 @@ test('an owner’s access key makes and unmakes owners only with owners:write', 
 	}
 	const full = await byKey(people.owner, null);
 	must(await full.patch(path(target), { role: 'member' }), 200);
+});
+
+test('an access key gives nobody a role with permissions that it lacks, and takes any role that it may', async () => {
+	const robot = await byKey(people.owner, [...permissionsOf('viewer'), 'members:write']);
+	await place('viewer');
+	for (const refused of [await robot.patch(path(target), { role: 'member' }), await invite(robot, 'member')]) {
+		assert.equal(must(refused, 403).body.error, 'INSUFFICIENT_SCOPE');
+		assert.match(refused.body.message, /apis:write/);
+	}
+	assert.equal((await rolesIn(people.owner))[target.id], 'viewer');
+	must(await invite(robot, 'viewer'), 201);
+	await place('admin');
+	const narrow = await byKey(people.owner, ['organization:read', 'members:write']);
+	must(await narrow.patch(path(target), { role: 'viewer' }), 200);
+	must(await narrow.del(path(target)), 200);
 });
 
 test('removing a member twice is a 404, like removing somebody who never was one', async () => {

@@ -5,7 +5,6 @@ import {
 	actorOf,
 	body,
 	type Core,
-	GatewayError,
 	listQuery,
 	notFound,
 	operation,
@@ -13,9 +12,9 @@ import {
 	type Permit,
 	page,
 	pageOf,
-	permissionsOf,
 	permissionToGrant,
 	type Role,
+	requireOf,
 	requirePermission,
 	storeOf,
 } from '../../../core/features.ts';
@@ -46,6 +45,7 @@ const changeRole = (core: Core): ServerRoute =>
 		path: '/organizations/{orgId}/members/{userId}',
 		id: 'changeMemberRole',
 		summary: 'Changes the role of a member; the last owner stays one.',
+		description: 'The caller needs every permission that the member gains.',
 		need: 'members:write',
 		body: CHANGE,
 		answer: MEMBER,
@@ -78,7 +78,7 @@ const removeMember = (core: Core): ServerRoute =>
 async function change(request: Request, wanted: Role | null, core: Core) {
 	const { userId: by } = actorOf(request);
 	const { organizations } = storeOf(request, core);
-	const asked = { role: wanted, by, permit: permitOf(request, wanted) };
+	const asked = { role: wanted, by, permit: permitOf(request, wanted, core) };
 	const member = await organizations.changeMember(organizationOf(request).id, String(request.params['userId']), asked);
 	if (!member) throw notFound('Member');
 	return presentMember(member);
@@ -91,16 +91,17 @@ function isLeaving(request: Request): boolean {
 }
 
 /** Decides in the transaction, since roles may have changed after the route admitted the actor. */
-function permitOf(request: Request, wanted: Role | null): Permit {
+function permitOf(request: Request, wanted: Role | null, { permissions: all }: Core): Permit {
 	const { permissions } = request.auth.credentials;
 	return (actorRole, memberRole) => {
 		// The actor was removed meanwhile, so for them the organization does not exist.
 		if (actorRole === null) throw notFound('Organization');
 		if (isLeaving(request)) return;
 		// An access key is also limited to its own permissions.
-		const held = permissionsOf(actorRole).filter((permission) => permissions.has(permission));
+		const held = new Set(all.of(actorRole).filter((permission) => permissions.has(permission)));
 		const roles = wanted === null ? [memberRole] : [memberRole, wanted];
-		const missing = (['members:write', ...roles.map(permissionToGrant)] as const).find((permission) => !held.includes(permission));
-		if (missing) throw new GatewayError('forbidden', `This requires the permission ${missing}.`);
+		const before = all.of(memberRole);
+		const gained = wanted === null ? [] : all.of(wanted).filter((permission) => !before.includes(permission));
+		requireOf(request, ['members:write', ...roles.map(permissionToGrant), ...gained], held);
 	};
 }

@@ -78,7 +78,7 @@ function* fitValue(cutter: Cutter, part: Part): Steps {
 	const { outline, maxDepth } = cutter;
 	const { start, end, budget, depth } = part;
 	const first = outline.text[start];
-	if (isWhole(cutter, part, budget)) return outline.text.slice(start, end);
+	if (isWhole(cutter, part, depth, budget)) return outline.text.slice(start, end);
 	if ((first === '[' || first === '{') && depth > maxDepth) return emptied(cutter, part, first);
 	if (budget < 2) return null;
 	if (first === '[') return yield* fitList(cutter, part);
@@ -86,11 +86,13 @@ function* fitValue(cutter: Cutter, part: Part): Steps {
 	return first === '"' ? fitText(cutter, part) : null;
 }
 
-/** Whether the value can stay unchanged. If the text is too deep anywhere, every container must be inspected. */
-function isWhole({ outline, maxDepth }: Cutter, { start, end }: JsonSpan, budget: number): boolean {
+/** Whether the value, at this depth, can stay unchanged. If the text is too deep anywhere, each container that may be is inspected. */
+function isWhole({ outline, maxDepth }: Cutter, { start, end }: JsonSpan, depth: number, budget: number): boolean {
 	if (end - start > budget) return false;
+	// A level takes two brackets.
+	if (outline.depth <= maxDepth || depth + (end - start) / 2 <= maxDepth + 1) return true;
 	const first = outline.text[start];
-	return outline.depth <= maxDepth || (first !== '[' && first !== '{');
+	return first !== '[' && first !== '{';
 }
 
 function emptied(cutter: Cutter, { rules, path, budget }: Part, first: '[' | '{'): string | null {
@@ -130,18 +132,20 @@ function wholeCharacters(text: string, start: number, end: number): string {
 function* fitList(cutter: Cutter, part: Part): Steps {
 	const { start, budget, rules, path, depth } = part;
 	const { outline } = cutter;
-	/** End of the unchanged items, which are copied as one piece. */
-	let verbatimEnd = start + 1;
+	const pieces = new Pieces();
+	/** Unchanged items one after another, which are copied as one piece. */
+	let run: JsonSpan | null = null;
 	let kept = 0;
-	const cut: string[] = [];
 	let left = budget - 2;
 	for (const item of itemsOf(outline, start)) {
 		if (cutter.slice.isOver) yield;
-		const isShort = item.end - verbatimEnd < left;
+		const from: number = run?.end ?? item.start - Math.min(kept, 1);
+		const isShort = item.end - from < left;
 		if (!isShort && left < budget / 2) break;
-		if (isShort && cut.length === 0 && isWhole(cutter, item, left)) {
-			left -= item.end - verbatimEnd;
-			verbatimEnd = item.end;
+		if (isShort && isWhole(cutter, item, depth + 1, left)) {
+			left -= item.end - from;
+			if (run) run.end = item.end;
+			else run = item;
 			kept += 1;
 			continue;
 		}
@@ -153,16 +157,34 @@ function* fitList(cutter: Cutter, part: Part): Steps {
 			depth: depth + 1,
 		});
 		if (text === null) break;
-		cut.push(text);
+		if (run) pieces.add(outline.text.slice(run.start, run.end));
+		run = null;
+		pieces.add(text);
 		kept += 1;
 		left -= text.length + 1;
 		if (!isShort) break;
 	}
+	if (run) pieces.add(outline.text.slice(run.start, run.end));
 	const total = Math.max(sizeOf(outline, start), kept);
 	if (kept < Math.min(total, leastItems(rules))) return null;
 	if (kept < total) note(cutter, path, `the first ${count(kept)} of ${count(total)} items`);
-	const verbatim = outline.text.slice(start + 1, verbatimEnd);
-	return `[${[...(verbatim === '' ? [] : [verbatim]), ...cut].join(',')}]`;
+	return `[${pieces.joined()}]`;
+}
+
+/** Texts with commas between them. Each thousand is joined as it comes: a hundred thousand in one turn would hold the event loop. */
+class Pieces {
+	readonly #joined: string[] = [];
+	#latest: string[] = [];
+
+	add(piece: string): void {
+		if (this.#latest.push(piece) < 1000) return;
+		this.#joined.push(this.#latest.join(','));
+		this.#latest = [];
+	}
+
+	joined(): string {
+		return [...this.#joined, ...this.#latest].join(',');
+	}
 }
 
 interface Named extends Member {
@@ -239,7 +261,7 @@ function* firstMembers(cutter: Cutter, part: Part, members: readonly Named[]): S
 
 function* fitMember(cutter: Cutter, { rules, path, depth }: Part, member: Named, budget: number): Steps {
 	const { start, end, name } = member;
-	if (isWhole(cutter, member, budget)) return cutter.outline.text.slice(start, end);
+	if (isWhole(cutter, member, depth + 1, budget)) return cutter.outline.text.slice(start, end);
 	return yield* fit(cutter, { start, end, budget, rules: rulesOfMember(rules, name), path: pointer(path, name), depth: depth + 1 });
 }
 

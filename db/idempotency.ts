@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { QueryTypes } from 'sequelize';
-import type { Idempotency, IdempotentRequest } from '../core/store/store.ts';
+import type { Idempotency, IdempotentRequest, RunningRequest } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { uuid } from './pages.ts';
 import { rows } from './rows.ts';
@@ -10,7 +10,7 @@ import { rows } from './rows.ts';
 const ORGANIZATION = `coalesce(organization_id, '00000000-0000-0000-0000-000000000000')`;
 
 const OLD = `k.started_at < now() - interval '24 hours'`;
-/** The process of such a request has died: no request takes that long. */
+/** The process of such a request has died: it would have renewed it each minute. */
 const LEFT = `k.ended_at IS NULL AND k.started_at < now() - interval '10 minutes'
 	AND k.operation = excluded.operation AND k.fingerprint = excluded.fingerprint`;
 
@@ -32,8 +32,9 @@ RETURNING attempt = $6 AS "isMine", operation = $4 AND fingerprint = $5 AS "isSa
 
 const RUNNING = `
 user_id = $1 AND ${ORGANIZATION} = coalesce($2::uuid, '00000000-0000-0000-0000-000000000000') AND key = $3
-	AND operation = $4 AND fingerprint = $5 AND ended_at IS NULL`;
-const KEEP = `UPDATE idempotency_keys SET status = $6, body = $7, headers = $8::json, ended_at = now() WHERE ${RUNNING}`;
+	AND operation = $4 AND fingerprint = $5 AND attempt = $6 AND ended_at IS NULL`;
+const RENEW = `UPDATE idempotency_keys SET started_at = now() WHERE ${RUNNING}`;
+const KEEP = `UPDATE idempotency_keys SET status = $7, body = $8, headers = $9::json, ended_at = now() WHERE ${RUNNING}`;
 const FORGET = `DELETE FROM idempotency_keys WHERE ${RUNNING}`;
 const PRUNE = `DELETE FROM idempotency_keys k WHERE ${OLD}`;
 
@@ -49,15 +50,19 @@ interface Begun {
 export function createIdempotency({ ordinary, bulk }: Database): Idempotency {
 	return {
 		async begin(request) {
-			const [begun] = await rows<Begun>(ordinary, BEGIN, [...place(request), randomUUID()]);
+			const attempt = randomUUID();
+			const [begun] = await rows<Begun>(ordinary, BEGIN, [...place(request), attempt]);
 			if (!begun) throw new Error('PostgreSQL wrote an idempotency key and answered without it.');
-			return toState(begun);
+			return toState(begun, attempt);
+		},
+		async renew(request) {
+			await ordinary.query(RENEW, { bind: placeOfRunning(request) });
 		},
 		async keep(request, { status, body, headers }) {
-			await ordinary.query(KEEP, { bind: [...place(request), status, body, JSON.stringify(headers)] });
+			await ordinary.query(KEEP, { bind: [...placeOfRunning(request), status, body, JSON.stringify(headers)] });
 		},
 		async forget(request) {
-			await ordinary.query(FORGET, { bind: place(request) });
+			await ordinary.query(FORGET, { bind: placeOfRunning(request) });
 		},
 		prune: () => bulk.query(PRUNE, { type: QueryTypes.BULKDELETE }),
 	};
@@ -71,8 +76,10 @@ const place = ({ userId, organizationId, key, operation, fingerprint }: Idempote
 	fingerprint,
 ];
 
-function toState({ isMine, isSame, status, body, headers }: Begun): Awaited<ReturnType<Idempotency['begin']>> {
-	if (isMine) return { state: 'run' };
+const placeOfRunning = (request: RunningRequest): unknown[] => [...place(request), uuid(request.attempt)];
+
+function toState({ isMine, isSame, status, body, headers }: Begun, attempt: string): Awaited<ReturnType<Idempotency['begin']>> {
+	if (isMine) return { state: 'run', attempt };
 	if (!isSame) return { state: 'other' };
 	if (status === null || body === null || headers === null) return { state: 'running' };
 	return { state: 'kept', status, body, headers };

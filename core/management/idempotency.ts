@@ -10,6 +10,8 @@ declare module '@hapi/hapi' {
 	interface PluginsStates {
 		/** Set on the first request under its key: keeps its answer, or lets the next request try. */
 		idempotent?: {
+			/** Says that the request still runs, for as long as the work takes. */
+			during<T>(work: () => T | Promise<T>): Promise<T>;
 			keep(answer: { status: number; body: string; headers: Record<string, string> }): Promise<void>;
 			forget(): Promise<void>;
 		};
@@ -19,6 +21,8 @@ declare module '@hapi/hapi' {
 const HEADER = 'idempotency-key';
 /** The characters that a header can carry without quoting. */
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+/** A request that was not renewed for ten minutes is taken over. */
+const RENEWED_EACH_MS = 60_000;
 const SANDBOX = { sandbox: 'plugin' } as const;
 
 /** @param server of the plugin that owns the routes; those declared `idempotent` accept the header */
@@ -45,10 +49,20 @@ async function begin(request: Request, h: ResponseToolkit, { store, log }: { sto
 	if (found.state === 'other') {
 		throw new GatewayError('idempotency_key_reused', 'This Idempotency-Key was used for another request: choose a new one.');
 	}
+	const running = { ...asked, attempt: found.attempt };
 	request.plugins.idempotent = {
+		during: async (work) => {
+			const renew = (): Promise<void> => store.idempotency.renew(running).catch((error: unknown) => warn(log, error));
+			const renewing = setInterval(() => void renew(), RENEWED_EACH_MS).unref();
+			try {
+				return await work();
+			} finally {
+				clearInterval(renewing);
+			}
+		},
 		// The request was executed: its answer is sent even if it cannot be kept.
-		keep: (answer) => store.idempotency.keep(asked, answer).catch((error: unknown) => warn(log, error)),
-		forget: () => store.idempotency.forget(asked).catch((error: unknown) => warn(log, error)),
+		keep: (answer) => store.idempotency.keep(running, answer).catch((error: unknown) => warn(log, error)),
+		forget: () => store.idempotency.forget(running).catch((error: unknown) => warn(log, error)),
 	};
 	return h.continue;
 }
@@ -73,4 +87,4 @@ function badKey(): GatewayError {
 }
 
 const warn = (log: Log, error: unknown): void =>
-	log.warn({ error: String(error) }, 'an answer could not be kept under its Idempotency-Key');
+	log.warn({ error: String(error) }, 'a request could not be written under its Idempotency-Key');

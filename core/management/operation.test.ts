@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Request, ServerInjectResponse } from '@hapi/hapi';
 import Joi from 'joi';
+import { until } from '../../test/helpers/clock.ts';
 import { startCore, type TestCore } from '../../test/helpers/core.ts';
+import { administer } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { accept, type Endpoint, expectedVersion, operation, setCookie, showPreferences, showVersion } from './operation.ts';
@@ -179,6 +181,33 @@ test('a second request with a key is told that the first is still running', asyn
 	end();
 	assert.deepEqual([second.statusCode, second.headers['retry-after']], [409, '1']);
 	assert.equal((await first).statusCode, 201);
+});
+
+test('a request that takes longer than ten minutes is not run a second time', async (t) => {
+	t.mock.timers.enable({ apis: ['setInterval'] });
+	const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+	handle = async () => {
+		begin();
+		await ended;
+		return null;
+	};
+	const headers = { 'idempotency-key': 'hours' };
+	const [first] = [ask('/made', { headers }), await begun];
+	const ageBy = (interval: string) =>
+		administer(core.store.database, `UPDATE idempotency_keys SET started_at = started_at - interval '${interval}' WHERE key = 'hours'`);
+	const isRenewed = async (): Promise<boolean> => {
+		const fresh = `SELECT FROM idempotency_keys WHERE key = 'hours' AND started_at > now() - interval '1 minute'`;
+		return (await administer(core.store.database, fresh)).length > 0;
+	};
+	for (let passed = 0; passed < 20; passed += 5) {
+		await ageBy('5 minutes');
+		t.mock.timers.tick(60_000);
+		await until(isRenewed, 'renewed');
+	}
+	assert.equal((await ask('/made', { headers })).statusCode, 409);
+	end();
+	assert.deepEqual([(await first).statusCode, runs], [201, 1]);
 });
 
 test('a route declares its access: public routes need no caller, others the organization of their path if there is one', async () => {

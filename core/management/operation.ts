@@ -140,17 +140,18 @@ async function answer(declared: Endpoint, request: Request, h: ResponseToolkit):
 
 /** Runs the handler. A failed request had no effect, so the next one under the same key may try; an agent that failed has run. */
 async function run({ handler }: Endpoint, request: Request): Promise<unknown> {
+	const { idempotent } = request.plugins;
 	try {
-		return await handler(request);
+		return await (idempotent ? idempotent.during(() => handler(request)) : handler(request));
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (error?.code === 'agent_failed') {
-			await request.plugins.idempotent?.keep({
+			await idempotent?.keep({
 				status: error.status,
 				body: JSON.stringify(bodyOf(error, request)),
 				headers: error.headers,
 			});
-		} else await request.plugins.idempotent?.forget();
+		} else await idempotent?.forget();
 		throw thrown;
 	}
 }

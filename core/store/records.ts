@@ -81,22 +81,30 @@ export interface IdempotentRequest {
 	fingerprint: Buffer;
 }
 
+/** A request that runs, as one of possibly several attempts: what an attempt does after another has taken over has no effect. */
+export interface RunningRequest extends IdempotentRequest {
+	attempt: string;
+}
+
 export interface Idempotency {
 	/**
 	 * Begins a request. The first one gets `run` and must `keep` or `forget`; others get the stored answer, or learn that the first is still
-	 * `running`, or that the key was used for an `other` request. After a while, a request whose process died is taken over.
+	 * `running`, or that the key was used for an `other` request. A request that was not renewed for ten minutes is taken over, since its
+	 * process has died.
 	 */
 	begin(
 		request: IdempotentRequest,
 	): Promise<
-		| { state: 'run' }
+		| { state: 'run'; attempt: string }
 		| { state: 'running' }
 		| { state: 'other' }
 		| { state: 'kept'; status: number; body: string; headers: Record<string, string> }
 	>;
-	keep(request: IdempotentRequest, answer: { status: number; body: string; headers: Record<string, string> }): Promise<void>;
+	/** Says that the request still runs. */
+	renew(request: RunningRequest): Promise<void>;
+	keep(request: RunningRequest, answer: { status: number; body: string; headers: Record<string, string> }): Promise<void>;
 	/** Reports a failure on our side, so that the next request may try. */
-	forget(request: IdempotentRequest): Promise<void>;
+	forget(request: RunningRequest): Promise<void>;
 	/** Removes requests older than a day. */
 	prune(): Promise<number>;
 }

@@ -127,3 +127,22 @@ test('imports that ended long ago are removed with their runs', async () => {
 	assert.ok((await store.importQueue.prune(new Date(Date.now() + 60_000))) > 0);
 	assert.deepEqual([await store.imports.get(organizationId, job.apiId, job.id), await runOf(job)], [null, null]);
 });
+
+test('of forty imports at once an organization has twenty, and the others leave nothing behind', async () => {
+	const tenant = await addTenant(store);
+	const here = tenant.organizationId;
+	const asked = { actor, body: Buffer.from('{}'), ...importRun(here) };
+	const create = async (apiId: string) => (await store.imports.create(here, apiId, asked))?.state;
+	const apis: string[] = [];
+	for (let made = 0; made < 40; made++) apis.push((await addApi(store, here)).id);
+	const states = await Promise.all(apis.map(create));
+	assert.deepEqual(
+		['created', 'full'].map((state) => states.filter((each) => each === state).length),
+		[20, 20],
+	);
+	for (const table of ['import_jobs', 'import_bodies', 'runs']) {
+		const [row] = await administer(store.database, `SELECT count(*)::int FROM ${table} WHERE organization_id = '${here}'`);
+		assert.deepEqual(row, { count: 20 }, table);
+	}
+	assert.equal(await create((await addApi(store, here)).id), 'full');
+});

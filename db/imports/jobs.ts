@@ -9,6 +9,7 @@ import type { Models } from '../models/index.ts';
 import { listPage, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import type { JointRuns } from '../runs/joint.ts';
+import { LOCK } from '../runs/rows.ts';
 import { lenient } from '../text.ts';
 import { CLAIMED } from './queue.ts';
 
@@ -21,12 +22,12 @@ const MAX_TRIES = 5;
 
 const OF_API = 'organization_id = $1 AND api_id = $2';
 
+const HELD = `
+SELECT count(*)::int AS count, coalesce(sum(body_bytes), 0)::float8 AS bytes FROM import_jobs
+WHERE organization_id = $1 AND finished_at IS NULL`;
 const LOOK = `
 SELECT (SELECT id FROM import_jobs WHERE ${OF_API} AND finished_at IS NULL) AS "activeId", held.count, held.bytes
-FROM apis a, (
-	SELECT count(*)::int AS count, coalesce(sum(body_bytes), 0)::float8 AS bytes FROM import_jobs
-	WHERE organization_id = $1 AND finished_at IS NULL
-) AS held
+FROM apis a, (${HELD}) AS held
 WHERE a.organization_id = $1 AND a.id = $2`;
 
 const ADD = `
@@ -45,11 +46,20 @@ UPDATE import_jobs SET status = 'cancelled', finished_at = date_trunc('milliseco
 WHERE ${OF_API} AND id = $3 AND finished_at IS NULL AND schema_id IS NULL RETURNING id`;
 const CANCELLED = 'The import was cancelled.';
 
-interface Standing {
-	activeId: string | null;
+/** The queued and running jobs of an organization. */
+interface Held {
 	count: number;
 	bytes: number;
 }
+
+interface Standing extends Held {
+	activeId: string | null;
+}
+
+/** Undoes the adding of a job: others of the organization came first. */
+class TooManyJobs extends Error {}
+
+const isTooMuch = ({ count, bytes }: Held): boolean => count > MAX_ACTIVE || bytes > MAX_ACTIVE_BYTES;
 
 export function createImportJobs(database: Database, { ImportJob }: Models, runs: JointRuns): ImportJobs {
 	const get = async (organizationId: string, apiId: string, id: string): Promise<ImportJobRow | null> => {
@@ -65,9 +75,10 @@ export function createImportJobs(database: Database, { ImportJob }: Models, runs
 				if (!standing) return null;
 				busy = standing.activeId ?? busy;
 				if (standing.activeId !== null || tries === MAX_TRIES) return { state: 'busy', id: busy };
-				if (standing.count >= MAX_ACTIVE || standing.bytes + asked.body.length > MAX_ACTIVE_BYTES) return { state: 'full' };
-				const added = await add(database, runs, { organizationId, apiId, ...asked });
+				if (isTooMuch({ count: standing.count + 1, bytes: standing.bytes + asked.body.length })) return { state: 'full' };
+				const added = await add(database, runs, { organizationId, apiId, ...asked }).catch(fullOf);
 				if (!added) continue;
+				if (added === 'full') return { state: 'full' };
 				runs.ring(added.topics);
 				return { state: 'created', job: added.job, claimed: added.claimed };
 			}
@@ -109,9 +120,22 @@ const add = (
 		await addBody(database, { organizationId, id, body }, transaction);
 		// Last, since the runs of the account are counted under a lock.
 		const added = await runs.add(transaction, { ...run, organizationId, id }, kind);
+		await assertHeld(database, organizationId, transaction);
 		const [row] = await rows<ImportJobRow>(bulk, ADDED, [id], transaction);
 		return added && row ? { ...added, job: row } : null;
 	});
+
+/** Counts under a lock, which is held until the end of the transaction: so that it is short, nothing comes after it. @throws TooManyJobs */
+async function assertHeld({ bulk }: Database, organizationId: string, transaction: Transaction): Promise<void> {
+	await rows(bulk, LOCK, [`imports ${organizationId}`], transaction);
+	const [held] = await rows<Held>(bulk, HELD, [organizationId], transaction);
+	if (held && isTooMuch(held)) throw new TooManyJobs();
+}
+
+function fullOf(thrown: unknown): 'full' {
+	if (thrown instanceof TooManyJobs) return 'full';
+	throw thrown;
+}
 
 async function addBody(
 	{ bulk }: Database,

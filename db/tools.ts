@@ -1,7 +1,8 @@
 // Tools: created by hand, or generated from an API's operations.
 
-import type { Attributes, WhereOptions } from 'sequelize';
-import type { ToolChange, ToolFilter, ToolRow, Tools } from '../core/store/store.ts';
+import type { Attributes, Transaction, WhereOptions } from 'sequelize';
+import type { JsonSchema } from '../core/contract/nouns.ts';
+import type { AgentRow, InputSchemaOf, ToolChange, ToolFilter, ToolRow, Tools } from '../core/store/store.ts';
 import type { Database } from './connection.ts';
 import { writeDrafts } from './imports/drafts.ts';
 import { inTurn, lockApi, REQUEST_WAIT_MS, WORK_WAIT_MS } from './imports/turns.ts';
@@ -10,6 +11,7 @@ import type { Models } from './models/index.ts';
 import { TOOL, type Tool } from './models/tool.ts';
 import { listPage, own, uuid } from './pages.ts';
 import { type Removal, remove } from './removal.ts';
+import { rows } from './rows.ts';
 import { search } from './search.ts';
 import { byNameOr } from './sorts.ts';
 import { storable } from './text.ts';
@@ -20,6 +22,9 @@ const REMOVAL: Removal = {
 	dependants: { assignments: 'gateway_tools WHERE organization_id = $1 AND tool_id = $2' },
 	users: ['assignments'],
 };
+
+/** Before the tool's own row, as whoever changes an agent locks that before its tools. */
+const LOCK_FOLLOWED = 'SELECT pipeline FROM agents WHERE organization_id = $1 AND id = $2 FOR SHARE';
 
 const NAME = 'coalesce(own_name, imported_name)';
 /** The texts that users see. */
@@ -46,25 +51,25 @@ export function createTools(database: Database, { Tool }: Models): Tools {
 		list: (organizationId, page, filter = {}) =>
 			listPage(Tool, { where: toWhere(organizationId, filter), page, sorts: TOOL_SORTS }, toTool),
 		get,
-		async create(organizationId, id, { name, description, ...rest }) {
+		async create(organizationId, id, { name, description, ...rest }, inputSchema) {
 			storable({ name, description, ...rest });
 			const tool = { ...own(organizationId, id), ownName: name, ownDescription: description, ...rest };
-			return toTool(await database.write((transaction) => Tool.create(tool, { transaction })));
+			return toTool(
+				await database.write(async (transaction) => {
+					const latest = await latestParameters(database, organizationId, tool, { inputSchema, transaction });
+					return Tool.create({ ...tool, ...latest }, { transaction });
+				}),
+			);
 		},
-		async update(organizationId, id, change, ifVersion) {
+		async update(organizationId, id, change, ifVersion, inputSchema) {
 			if (Object.keys(change).length === 0) return assertVersion(await get(organizationId, id), ifVersion);
 			const columns = toColumns(storable(change));
 			const where = { ...own(organizationId, id), ...ofVersion(ifVersion) };
-			const [, [tool]] = await database.write((transaction) => Tool.update(columns, { where, returning: true, transaction }));
+			const [, [tool]] = await database.write(async (transaction) => {
+				const latest = await latestParameters(database, organizationId, change, { inputSchema, transaction });
+				return Tool.update({ ...columns, ...latest }, { where, returning: true, transaction });
+			});
 			return tool ? toTool(tool) : assertVersion(await get(organizationId, id), ifVersion);
-		},
-		async follow(organizationId, agentId, parameters) {
-			const following = { organizationId: uuid(organizationId), followsAgent: uuid(agentId) };
-			const found = await Tool.findAll({ where: following, attributes: ['id', 'parameters'], raw: true });
-			const text = JSON.stringify(storable(parameters));
-			const behind = found.filter((tool) => JSON.stringify(tool.parameters) !== text).map(({ id }) => id);
-			if (behind.length === 0) return;
-			await database.write((transaction) => Tool.update({ parameters }, { where: { ...following, id: behind }, transaction }));
 		},
 		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
 		async flatOf(organizationId, operationIds) {
@@ -83,6 +88,32 @@ export function createTools(database: Database, { Tool }: Models): Tools {
 			);
 		},
 	};
+}
+
+/** Returns the parameters that a tool which follows an agent has to have, and keeps the agent as it is until the transaction ends. */
+async function latestParameters(
+	{ ordinary }: Database,
+	organizationId: string,
+	{ followsAgent }: Pick<ToolChange, 'followsAgent'>,
+	{ inputSchema, transaction }: { inputSchema: InputSchemaOf | undefined; transaction: Transaction },
+): Promise<Pick<ToolChange, 'parameters'>> {
+	if (!followsAgent || !inputSchema) return {};
+	const [agent] = await rows<Pick<AgentRow, 'pipeline'>>(ordinary, LOCK_FOLLOWED, [uuid(organizationId), uuid(followsAgent)], transaction);
+	return agent ? storable({ parameters: inputSchema(agent.pipeline) }) : {};
+}
+
+/** Gives the tools that follow an agent, which the transaction has changed, its input schema: those that have another. */
+export async function tellFollowers(
+	{ Tool }: Pick<Models, 'Tool'>,
+	[organizationId, followsAgent]: readonly [organizationId: string, agentId: string],
+	parameters: JsonSchema,
+	transaction: Transaction,
+): Promise<void> {
+	const following = { organizationId, followsAgent };
+	const found = await Tool.findAll({ where: following, attributes: ['id', 'parameters'], raw: true, transaction });
+	const text = JSON.stringify(storable(parameters));
+	const behind = found.filter((tool) => JSON.stringify(tool.parameters) !== text).map(({ id }) => id);
+	if (behind.length > 0) await Tool.update({ parameters }, { where: { ...following, id: behind }, transaction });
 }
 
 function toWhere(organizationId: string, { q, apiId, type, status }: ToolFilter): WhereOptions<Tool> {

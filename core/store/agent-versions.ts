@@ -1,7 +1,7 @@
 // The storage port of the versions and schedules of agents, and of the names by which agents are moved between organizations.
 
 import type { Json } from '../contract/nouns.ts';
-import type { AgentRow, NewExecution } from './agents.ts';
+import type { AgentRow, InputSchemaOf, NewExecution } from './agents.ts';
 import type { DueSchedule, NewRun, RunKind, RunSchedule } from './runs.ts';
 
 /** A version in a list, without what it holds. */
@@ -79,12 +79,13 @@ export interface AgentVersions {
 		bounds: VersionBounds,
 		ifVersion?: number,
 	): Promise<AgentVersionRow | null>;
-	/** Makes the agent what it was in a version, and saves that as its next version. Null: there is no such version. @throws like `saveVersion` */
+	/** Makes the agent what it was in a version, and saves that as its next version. Null: there is no such version. @throws like `saveVersion` @param inputSchema as in `update` */
 	restoreVersion(
 		place: { organizationId: string; agentId: string; index: number },
 		version: NewAgentVersion,
 		bounds: VersionBounds,
 		ifVersion?: number,
+		inputSchema?: InputSchemaOf,
 	): Promise<{ agent: AgentRow; version: AgentVersionRow } | null>;
 
 	schedule(organizationId: string, agentId: string): Promise<AgentScheduleRow | null>;

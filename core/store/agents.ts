@@ -152,14 +152,23 @@ export interface AgentWebhookRow extends Versioned {
 	status: 'active' | 'inactive';
 }
 
+/** Returns the schema of a pipeline's input, which tools that follow its agent have as their parameters. */
+export type InputSchemaOf = (pipeline: Pipeline) => JsonSchema;
+
 export interface Agents extends AgentVersions {
 	/** Lists agents; sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: TextFilter): Promise<Listed<AgentRow>>;
 	get(organizationId: string, id: string): Promise<AgentRow | null>;
 	/** @param most agents of the organization. @throws conflict when it has as many */
 	create(organizationId: string, id: string, row: NewAgent, most: number): Promise<AgentRow>;
-	/** @throws precondition_failed */
-	update(organizationId: string, id: string, change: AgentChange, ifVersion?: number): Promise<AgentRow | null>;
+	/** @param inputSchema of the pipeline, for the tools that follow the agent @throws precondition_failed */
+	update(
+		organizationId: string,
+		id: string,
+		change: AgentChange,
+		ifVersion?: number,
+		inputSchema?: InputSchemaOf,
+	): Promise<AgentRow | null>;
 	/** Removes an agent with its executions; runs under way are cancelled. @throws precondition_failed */
 	remove(organizationId: string, id: string, ifVersion?: number): Promise<Removed | null>;
 

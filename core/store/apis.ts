@@ -11,6 +11,7 @@ import type {
 	ToolAnnotations,
 	ToolDraft,
 } from '../contract/nouns.ts';
+import type { InputSchemaOf } from './agents.ts';
 import type { Credentials } from './credentials.ts';
 import type { ImportHold } from './imports.ts';
 import type { Edit, Fresh, Listed, Page, Removed, Row, TextFilter, Versioned } from './rows.ts';
@@ -266,11 +267,12 @@ export interface Tools {
 	/** Lists tools; sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: ToolFilter): Promise<Listed<ToolRow>>;
 	get(organizationId: string, id: string): Promise<ToolRow | null>;
-	/** @param id chosen by the caller, which seals secrets under it. */
-	create(organizationId: string, id: string, tool: NewTool): Promise<ToolRow>;
-	update(organizationId: string, id: string, change: ToolChange, ifVersion?: number): Promise<ToolRow | null>;
-	/** Gives the tools that follow an agent its input schema, those that have another. */
-	follow(organizationId: string, agentId: string, parameters: JsonSchema): Promise<void>;
+	/**
+	 * @param id chosen by the caller, which seals secrets under it.
+	 * @param inputSchema of the agent that the tool follows, which may have been changed since its parameters were made
+	 */
+	create(organizationId: string, id: string, tool: NewTool, inputSchema?: InputSchemaOf): Promise<ToolRow>;
+	update(organizationId: string, id: string, change: ToolChange, ifVersion?: number, inputSchema?: InputSchemaOf): Promise<ToolRow | null>;
 	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
 	/** Returns those of the operations whose tools were requested with a flat layout. */
 	flatOf(organizationId: string, operationIds: readonly string[]): Promise<Set<string>>;

@@ -13,6 +13,7 @@ import type { JointRuns } from '../runs/joint.ts';
 import { search } from '../search.ts';
 import { byNameOr } from '../sorts.ts';
 import { storable } from '../text.ts';
+import { tellFollowers } from '../tools.ts';
 import { assertVersion, ofVersion } from '../versions.ts';
 import { createExecutions } from './executions.ts';
 import { createNames } from './names.ts';
@@ -52,7 +53,7 @@ export function createAgents(database: Database, models: Models, runs: JointRuns
 	const executions = createExecutions(database, runs);
 	return {
 		...executions,
-		...createVersions(database, { get }),
+		...createVersions(database, models, { get }),
 		...createSchedules(database, { runs, enlist: executions.enlist }),
 		...createNames(database),
 		...createQuestions(database),
@@ -75,10 +76,16 @@ export function createAgents(database: Database, models: Models, runs: JointRuns
 				if (count >= most) throw new GatewayError('conflict', `An organization may have ${most} agents.`);
 				return toAgent(await Table.create({ ...storable(row), ...own(organizationId, id) }, { transaction }));
 			}),
-		async update(organizationId, id, change, ifVersion) {
+		async update(organizationId, id, change, ifVersion, inputSchema) {
 			if (Object.keys(change).length === 0) return assertVersion(await get(organizationId, id), ifVersion);
 			const where = { ...own(organizationId, id), ...ofVersion(ifVersion) };
-			const [changed] = await database.write((transaction) => Table.update(storable(change), { where, transaction }));
+			const [changed] = await database.write(async (transaction) => {
+				const done = await Table.update(storable(change), { where, transaction });
+				if (done[0] > 0 && change.pipeline && inputSchema) {
+					await tellFollowers(models, [where.organizationId, where.id], inputSchema(change.pipeline), transaction);
+				}
+				return done;
+			});
 			const row = await get(organizationId, id);
 			return changed > 0 ? row : assertVersion(row, ifVersion);
 		},

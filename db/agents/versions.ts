@@ -4,9 +4,11 @@ import type { Transaction } from 'sequelize';
 import { GatewayError } from '../../core/contract/errors.ts';
 import type { AgentRow, Agents, AgentVersionRow, AgentVersionSummary, NewAgentVersion, VersionBounds } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
+import type { Models } from '../models/index.ts';
 import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import { storable } from '../text.ts';
+import { tellFollowers } from '../tools.ts';
 import { assertVersion } from '../versions.ts';
 
 const SUMMARY = `v.agent_id AS "agentId", v.version_index AS "versionIndex", v.changelog, v.restored_from AS "restoredFrom",
@@ -44,7 +46,7 @@ interface Saving extends NewAgentVersion {
 	restoredFrom: number | null;
 }
 
-export function createVersions({ ordinary, write }: Database, agents: Pick<Agents, 'get'>): Versions {
+export function createVersions({ ordinary, write }: Database, models: Models, agents: Pick<Agents, 'get'>): Versions {
 	const find = async (organizationId: string, agentId: string, index: number, transaction: Transaction | null = null) => {
 		const [row] = await rows<AgentVersionRow>(ordinary, GET, [uuid(organizationId), uuid(agentId), index], transaction);
 		return row ?? null;
@@ -82,12 +84,15 @@ export function createVersions({ ordinary, write }: Database, agents: Pick<Agent
 				return save(place, { ...version, restoredFrom: null }, bounds, transaction);
 			});
 		},
-		async restoreVersion({ organizationId, agentId, index }, version, bounds, ifVersion) {
+		async restoreVersion({ organizationId, agentId, index }, version, bounds, ifVersion, inputSchema) {
 			storable(version);
 			const place: [string, string] = [uuid(organizationId), uuid(agentId)];
 			const restored = await write(async (transaction) => {
-				if (!(await lock(place, ifVersion, transaction)) || !(await find(...place, index, transaction))) return null;
+				if (!(await lock(place, ifVersion, transaction))) return null;
+				const found = await find(...place, index, transaction);
+				if (!found) return null;
 				await ordinary.query(RESTORE, { bind: [...place, index], transaction });
+				if (inputSchema) await tellFollowers(models, place, inputSchema(found.pipeline), transaction);
 				return save(place, { ...version, restoredFrom: index }, bounds, transaction);
 			});
 			const agent: AgentRow | null = restored && (await agents.get(organizationId, agentId));

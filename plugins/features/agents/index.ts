@@ -32,7 +32,6 @@ import { estimateRoute } from './estimate.ts';
 import { executionRoutes } from './executions.ts';
 import { CREATE, DUPLICATE, UPDATE } from './fields.ts';
 import { findAgent } from './find.ts';
-import { tellTools } from './following-tools.ts';
 import { incomingRoute } from './incoming.ts';
 import { invokeRoute } from './invoke.ts';
 import { evaluationRoute } from './lifecycle/evaluation.ts';
@@ -202,9 +201,9 @@ const duplicateAgent = (core: Core): ServerRoute =>
 	});
 
 async function update(request: Request, core: Core, { organizationId, id }: Pick<AgentRow, 'organizationId' | 'id'>, change: AgentChange) {
-	const row = await storeOf(request, core).agents.update(organizationId, id, change, expectedVersion(request));
+	const { agents } = storeOf(request, core);
+	const row = await agents.update(organizationId, id, change, expectedVersion(request), core.agents.inputSchema);
 	if (!row) throw notFound('Agent');
-	if (change.pipeline) await tellTools(request, row, core);
 	return show(request, row);
 }
 

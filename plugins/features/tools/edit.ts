@@ -59,7 +59,7 @@ export async function addTool(request: Request, { type, code = null, ...tool }: 
 		executionConfig,
 		configVersion: configVersion(core.registry, 'executor', type),
 	};
-	return storeOf(request, core).tools.create(organizationId, id, created);
+	return storeOf(request, core).tools.create(organizationId, id, created, core.agents.inputSchema);
 }
 
 /** The fields that a change of an imported tool must not set, since a re-import replaces them. */
@@ -86,7 +86,7 @@ function write(request: Request, row: ToolRow, columns: ToolChange, core: Core):
 	const { organizationId, id, version } = row;
 	const renewed = columns.executionConfig === undefined ? renewedColumns(row, core) : null;
 	return updateRenewed(columns, renewed, { version, expected: expectedVersion(request) }, (values, ifVersion) =>
-		storeOf(request, core).tools.update(organizationId, id, values, ifVersion),
+		storeOf(request, core).tools.update(organizationId, id, values, ifVersion, core.agents.inputSchema),
 	);
 }
 

@@ -50,6 +50,25 @@ test('a tool without parameters takes the input schema of its agent, also when t
 	assert.deepEqual(await listed(), schemaOf('text'));
 });
 
+test('a tool has the input schema of its agent, also when both are changed at once', async () => {
+	for (let round = 0; round < 12; round++) {
+		const agentId = await addAgent(account, 'before');
+		const own = { type: 'object', properties: { before: { type: 'string', maxLength: 5 } } };
+		const name = `both${round}`;
+		const other = must(await account.post(path, toolOf(agentId, { name, parameters: own })), 201).body.data.id;
+		const [made, taken, ...changed] = await Promise.all([
+			account.post(path, toolOf(agentId, { name })),
+			account.patch(`/tools/${other}`, { parameters: null }),
+			account.patch(`/agents/${agentId}`, { pipeline: pipelineOf('then') }),
+			account.patch(`/agents/${agentId}`, { pipeline: pipelineOf('after') }),
+		]);
+		for (const answer of changed) must(answer, 200);
+		const schema = must(await account.get(`/agents/${agentId}`), 200).body.data.pipeline.nodes[0].data.schema;
+		for (const id of [must(made, 201).body.data.id, must(taken, 200).body.data.id])
+			assert.deepEqual(must(await account.get(`/tools/${id}`), 200).body.data.parameters, schema, `round ${round}`);
+	}
+});
+
 test('parameters that an author gives stay; null takes those of the agent again, and another agent brings its own', async () => {
 	const [first, second] = [await addAgent(account, 'a'), await addAgent(account, 'b')];
 	const own = { type: 'object', properties: { a: { type: 'string', maxLength: 5 } } };

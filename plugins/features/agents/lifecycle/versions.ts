@@ -26,7 +26,6 @@ import {
 import { BOUNDS } from '../bounds.ts';
 import { assertRuns } from '../check.ts';
 import { findAgent } from '../find.ts';
-import { tellTools } from '../following-tools.ts';
 import { AGENT, presentAgent } from '../present.ts';
 import { diffAgents } from './diff.ts';
 
@@ -175,9 +174,9 @@ const restoreVersion = (core: Core): ServerRoute =>
 			const { changelog: why = `Restores version ${versionIndex}.` } = request.payload as { changelog?: string };
 			const place = { organizationId, agentId, index: versionIndex };
 			const version = { changelog: why, createdBy: actorOf(request).email };
-			const restored = await storeOf(request, core).agents.restoreVersion(place, version, KEPT, expectedVersion(request));
+			const { agents } = storeOf(request, core);
+			const restored = await agents.restoreVersion(place, version, KEPT, expectedVersion(request), core.agents.inputSchema);
 			if (!restored) throw notFound('Version');
-			await tellTools(request, restored.agent, core);
 			showVersion(request, restored.agent.version);
 			return { agent: presentAgent(restored.agent), version: presentVersion(restored.version) };
 		},

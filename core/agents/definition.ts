@@ -2,6 +2,7 @@
 
 import type { Json } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
+import type { ModelBudget, RunBudget } from '../models/spending.ts';
 import type { Run } from '../store/store.ts';
 import type { AgentDefinition } from './agents.ts';
 import type { Sealed } from './envelopes.ts';
@@ -12,8 +13,8 @@ export type RunDefinition = AgentDefinition & {
 	ref: string;
 	/** The ids of the agents that wait for each other, the outermost first, this one last. */
 	chain: string[];
-	/** The run that all of them belong to; null: this one. */
-	rootId: string | null;
+	/** The budgets of the runs that wait for this one, for which its models count, too; absent without any. */
+	within?: RunBudget[];
 	/** The conversation that the run belongs to, sealed; absent without one. */
 	conversation?: Sealed;
 	/** The trace that it was started in, which each of its attempts continues; absent without telemetry. */
@@ -32,4 +33,23 @@ export const isAgentKind = (kind: string): boolean => kind === 'agent' || kind.s
 export function definitionOf({ definition }: Pick<Run, 'definition'>): RunDefinition {
 	if (!isObject(definition) || !isObject(definition['pipeline'])) throw new Error('The run was begun by no agent.');
 	return definition as Json as RunDefinition;
+}
+
+/** Returns the budgets of a run: its own, and those of the runs that wait for it. */
+export const runBudgets = ({ settings: { budget }, within = [] }: RunDefinition, runId: string): RunBudget[] =>
+	budget?.perRun === undefined ? within : [{ runId, limit: budget.perRun }, ...within];
+
+/** Returns the budgets that the model calls of a run count for. */
+export function modelBudgets(definition: RunDefinition, runId: string): ModelBudget[] {
+	const { agentId, settings } = definition;
+	const perMonth = settings.budget?.perMonth;
+	return [
+		...runBudgets(definition, runId).map((budget) => ({
+			...{ name: 'perRun', of: budget.runId === runId ? 'the run' : 'the run that started it' },
+			...{ holder: `run:${budget.runId}`, period: 'all' as const, limit: budget.limit },
+		})),
+		...(perMonth === undefined
+			? []
+			: [{ name: 'perMonth', of: 'the agent', holder: `agent:${agentId}`, period: 'month' as const, limit: perMonth }]),
+	];
 }

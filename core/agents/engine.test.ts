@@ -174,7 +174,7 @@ test('an agent runs as a tool of a call, with its progress, and ends with the ca
 		progress,
 		[...progress].sort((a, b) => a - b),
 	);
-	await assert.rejects(world.desk.of({ ...call, ofAgent: { runId: randomUUID(), chain: [agent.id] } }).run(agent.id, {}), {
+	await assert.rejects(world.desk.of({ ...call, ofAgent: { runId: randomUUID(), chain: [agent.id], within: [] } }).run(agent.id, {}), {
 		code: 'conflict',
 	});
 	await assert.rejects(world.desk.of(call).run(randomUUID(), {}), { code: 'not_found' });

@@ -5,6 +5,7 @@ import type { AgentRunOptions, AgentRuns } from '../contract/agents.ts';
 import { GatewayError, invalid, notFound } from '../contract/errors.ts';
 import type { Json, JsonObject, Tool } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
+import type { RunBudget } from '../models/spending.ts';
 import { describeThrown } from '../process/strays.ts';
 import { hasRunEnded } from '../runs/following.ts';
 import type { Runs } from '../runs/runs.ts';
@@ -50,10 +51,13 @@ export interface AgentDesk {
 /** The agents that wait for a run that is about to be started. */
 interface RunParent {
 	chain: readonly string[];
-	parentId: string | null;
+	/** The run of the innermost of them. */
+	runId: string | null;
+	/** Their budgets. */
+	within: readonly RunBudget[];
 }
 
-const ALONE: RunParent = { chain: [], parentId: null };
+const ALONE: RunParent = { chain: [], runId: null, within: [] };
 
 /** Defines the kinds of run of agents, before runs are opened. */
 export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: AgentDesk } {
@@ -102,7 +106,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 	};
 
 	/** Makes the run of an agent, which is not started yet. @throws what `start` throws for its input */
-	const runOf = async (asked: AgentAsked, { chain, parentId }: RunParent) => {
+	const runOf = async (asked: AgentAsked, { chain, runId: parentId, within }: RunParent) => {
 		const { organizationId, agent, trigger, startedBy, here = false, onLoss = 'resume', dedupe = null, priority = 0 } = asked;
 		if (agent.status !== 'active') throw new GatewayError('conflict', `The agent "${agent.name}" is not active.`);
 		const input = await complete(agent, structuredClone(asked.input));
@@ -110,7 +114,8 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		const { ref = newRef(), conversation } = asked.chat ?? {};
 		const envelopes = new Envelopes(secrets, organizationId, ref);
 		const definition: RunDefinition = {
-			...{ agentId, name, revision, pipeline, settings, ref, chain: [...chain, agentId], rootId: null },
+			...{ agentId, name, revision, pipeline, settings, ref, chain: [...chain, agentId] },
+			...(within.length > 0 && { within: [...within] }),
 			...(conversation && { conversation: envelopes.seal(conversation as unknown as Json) }),
 			...tracedDefinition(),
 		};
@@ -200,14 +205,14 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		const { organizationId, ofAgent, caller, listener: told } = call;
 		const agent = await agents.get(organizationId, agentId);
 		if (!agent) throw notFound('Agent');
-		const { chain, runId: parentId }: { chain: readonly string[]; runId: string | null } = ofAgent ?? { chain: [], runId: null };
-		assertDepth(chain, agentId);
+		const around: RunParent = ofAgent ?? ALONE;
+		assertDepth(around.chain, agentId);
 		if (!isObject(input)) throw invalid('/', 'The input of an agent must be an object.');
 		signal.throwIfAborted();
 		const startedBy = caller?.subject ?? null;
 		const known = resume === undefined ? null : await engine.get({ organizationId, id: resume });
 		const asked = { organizationId, agent, input, trigger: 'manual', startedBy, here: true } as const;
-		const { run } = known?.agentId === agentId ? known : await start(asked, { chain, parentId });
+		const { run } = known?.agentId === agentId ? known : await start(asked, around);
 		const place = { organizationId, id: run.id };
 		const answered = new Set<string>();
 		try {

@@ -6,7 +6,7 @@ import type { ClientTools, ItemResult, NodeCall, NodeReference, NodeTools, Suspe
 import type { Caller, Json, JsonObject, ToolRef } from '../contract/nouns.ts';
 import type { ChatChunk } from '../contract/providers.ts';
 import type { RunResult } from '../contract/results.ts';
-import type { Spending } from '../models/spending.ts';
+import type { RunBudget, Spending } from '../models/spending.ts';
 import { PluginCall } from '../tools/call.ts';
 import type { CallParts, Services } from '../tools/call-parts.ts';
 import { NO_IDENTITY } from '../tools/no-identity.ts';
@@ -25,6 +25,8 @@ export interface NodeCallParts {
 	agentId: string;
 	runId: string;
 	chain: readonly string[];
+	/** The budgets of the run and of those that wait for it. */
+	within: readonly RunBudget[];
 	uses: readonly NodeReference[];
 	scope: Scope;
 	signal: AbortSignal;
@@ -60,10 +62,10 @@ export class NodeCaller extends PluginCall implements NodeCall {
 	readonly #around: CallParts & { caller: Caller };
 
 	constructor(node: NodeCallParts) {
-		const { services, organizationId, type, agentId, runId, chain, signal, spending } = node;
+		const { services, organizationId, type, agentId, runId, chain, within, signal, spending } = node;
 		const around = {
 			...{ plugin: `node:${type}`, organizationId, gateway: null, caller: callerOf(agentId), shelf: null, identity: NO_IDENTITY },
-			...{ signal, entry: null, listener: null, ofAgent: { runId, chain }, spending },
+			...{ signal, entry: null, listener: null, ofAgent: { runId, chain, within }, spending },
 		};
 		super(services, around);
 		this.#node = node;

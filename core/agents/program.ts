@@ -5,7 +5,7 @@ import type { Usage } from '../contract/providers.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { isObject } from '../kit/json.ts';
 import { Semaphore } from '../kit/semaphore.ts';
-import { type ModelBudget, type Spending, UsageMeter } from '../models/spending.ts';
+import { type Spending, UsageMeter } from '../models/spending.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { RunContext } from '../runs/context.ts';
 import { RunError } from '../runs/context.ts';
@@ -16,7 +16,7 @@ import type { Agents, QuestionRow } from '../store/store.ts';
 import type { Services } from '../tools/call-parts.ts';
 import type { Hearing } from './chats/conversation.ts';
 import { type Ended, type Talks, talksOf } from './chats/talks.ts';
-import { definitionOf, type RunDefinition } from './definition.ts';
+import { definitionOf, modelBudgets, type RunDefinition, runBudgets } from './definition.ts';
 import { Envelopes } from './envelopes.ts';
 import { compileGraph, type Graph } from './graph.ts';
 import { type At, walk } from './interpreter.ts';
@@ -128,10 +128,11 @@ export class AgentProgram {
 			meter.spent(usage);
 			talks?.uses.spent(usage);
 		};
-		const spending: Spending = { budgets: budgetsOf(definition, run.id), spent };
+		const spending: Spending = { budgets: modelBudgets(definition, run.id), spent };
 		return new NodeCaller({
 			...{ services: this.#parts.services(), shelfOf: this.#parts.shelfOf, organizationId: run.organizationId, runId: run.id },
-			...{ type: node.type, agentId, chain, uses: node.uses, scope: at.scope, signal, spending },
+			...{ type: node.type, agentId, chain, within: runBudgets(definition, run.id), uses: node.uses, scope: at.scope, signal },
+			spending,
 			verbs: node.effect === 'none' ? verbsOf(one, verbs) : noVerbs(node.type),
 			talk: talks?.of(one) ?? null,
 		});
@@ -147,18 +148,6 @@ interface Calling {
 }
 
 const never = (): Error => new RunError({ code: 'unavailable', message: 'Too much waits.' });
-
-function budgetsOf({ agentId, settings: { budget }, rootId }: RunDefinition, runId: string): ModelBudget[] {
-	const { perRun, perMonth } = budget ?? {};
-	return [
-		...(perRun === undefined
-			? []
-			: [{ name: 'perRun', of: 'the run', holder: `run:${rootId ?? runId}`, period: 'all' as const, limit: perRun }]),
-		...(perMonth === undefined
-			? []
-			: [{ name: 'perMonth', of: 'the agent', holder: `agent:${agentId}`, period: 'month' as const, limit: perMonth }]),
-	];
-}
 
 /** Tells what the nodes do: not at once, since most runs are short, and with what they told last when the run fails or leaves. */
 class Telling {

@@ -9,7 +9,7 @@ import { isObject } from '../kit/json.ts';
 import { type RunContext, RunError } from '../runs/context.ts';
 import { faultOf, isGivenUp } from '../runs/faults.ts';
 import type { Agents, QuestionRow } from '../store/store.ts';
-import { kindOf, MAX_DEPTH, type RunDefinition } from './definition.ts';
+import { kindOf, MAX_DEPTH, type RunDefinition, runBudgets } from './definition.ts';
 import type { Envelopes } from './envelopes.ts';
 import { type At, Stopped, walk } from './interpreter.ts';
 import { linkedTo } from './linked.ts';
@@ -79,7 +79,8 @@ async function runAgent(one: Try, { agentId, input, key }: AgentAsked, parts: Ve
 	const { run, envelopes, definition } = parts;
 	const output = `${key}/output`;
 	if (run.former(output)?.status === 'done') return envelopes.open(await run.step(output, async () => null));
-	const { chain, ref, rootId } = definition;
+	const { chain, ref } = definition;
+	const within = runBudgets(definition, run.id);
 	assertDepth(chain, agentId);
 	const row = await parts.agents.get(run.organizationId, agentId);
 	if (!row) throw notFound('Agent');
@@ -88,7 +89,7 @@ async function runAgent(one: Try, { agentId, input, key }: AgentAsked, parts: Ve
 	const child: RunDefinition = {
 		...{ agentId, name, revision, pipeline, settings, ref },
 		chain: [...chain, agentId],
-		rootId: rootId ?? run.id,
+		...(within.length > 0 && { within }),
 		...tracedDefinition(),
 	};
 	let leave: (() => void) | undefined;

@@ -17,6 +17,9 @@ export interface ModelBudget {
 	limit: number;
 }
 
+/** The most that a run, and all that it starts, may spend in US dollars. A type alias, since it is stored as JSON. */
+export type RunBudget = { runId: string; limit: number };
+
 /** The budgets of the calls of a piece of work, and who is told what each used. */
 export interface Spending {
 	budgets?: readonly ModelBudget[];

@@ -15,7 +15,7 @@ import type { Egress } from '../egress/egress.ts';
 import type { InFlight } from '../http/in-flight.ts';
 import type { Lanes } from '../lanes/lanes.ts';
 import type { ModelConnections } from '../models/connections.ts';
-import type { Spending } from '../models/spending.ts';
+import type { RunBudget, Spending } from '../models/spending.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import type { Memo } from '../shared/memo.ts';
@@ -40,6 +40,8 @@ export interface AgentAround {
 	runId: string;
 	/** The ids of the agents that wait for each other, the outermost first. */
 	chain: readonly string[];
+	/** The budgets of their runs. */
+	within: readonly RunBudget[];
 }
 
 /** The parts of core that a call uses. */

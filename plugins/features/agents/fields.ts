@@ -42,7 +42,7 @@ const dollars = Joi.number().positive().max(1_000_000);
 export const settings = Joi.object({
 	timeoutMs: Joi.number().integer().min(100).max(BOUNDS.timeoutMs).description('The time limit of a run in milliseconds.'),
 	budget: Joi.object({
-		perRun: dollars.description('The most that the models of one run may cost.'),
+		perRun: dollars.description('The most that the models of one run may cost, with those of the agents that it starts.'),
 		perMonth: dollars.description('The most that the models of all runs of a month (UTC) may cost.'),
 	})
 		.min(1)

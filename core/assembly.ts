@@ -35,6 +35,7 @@ import { createMail } from './mail/mail.ts';
 import { createRecordAudit } from './management/audit-entries.ts';
 import { createCallerOf } from './management/caller.ts';
 import { assertAudits, permissionsOfFeatures, tellTakenSlugs } from './management/declarations.ts';
+import { AdmittedRequests } from './management/still-admitted.ts';
 import { ModelConnections } from './models/connections.ts';
 import type { PluginSource } from './process/strays.ts';
 import { findFolder } from './registry/folders.ts';
@@ -229,6 +230,8 @@ export async function assemble(
 	const passwords = createPasswords(options.passwordCost);
 	const members = new Members({ store, tokens, recorder });
 	opened.defer(() => members.close());
+	const admitted = new AdmittedRequests(store.changes);
+	opened.defer(() => admitted.close());
 	const people = { tokens, passwords, members, resets };
 	const runtime = createRuntime({ config, registry, secrets, ...people, invoker, store, services, recorder, limits, streams, reserved });
 	opened.defer(() => runtime.close());
@@ -258,6 +261,7 @@ export async function assemble(
 		runs,
 		inFlight,
 		streams,
+		admitted,
 		jobs,
 		models,
 		agents: agents.engine,

@@ -23,6 +23,7 @@ import type { Mail } from './mail/mail.ts';
 import type { RecordAudit } from './management/audit-entries.ts';
 import type { CallerOf } from './management/caller.ts';
 import type { Declarations } from './management/declarations.ts';
+import type { AdmittedRequests } from './management/still-admitted.ts';
 import type { ModelConnections } from './models/connections.ts';
 import type { Registry } from './registry/registry.ts';
 import type { UnfitRows } from './registry/unfit-rows.ts';
@@ -153,6 +154,8 @@ export interface Core {
 	inFlight: InFlight;
 	/** The event streams of this process; `answerEvents` opens one. */
 	streams: Streams;
+	/** The callers of those of the management API. */
+	admitted: AdmittedRequests;
 	/** The desk of jobs, for a plugin that has no call. */
 	jobs: JobDesk;
 	/** Calls of organizations' model connections. */

@@ -6,9 +6,8 @@ import type { ServerEvent } from '../contract/server-events.ts';
 import { clientLeaving } from '../http/client.ts';
 import type { Streaming, Streams } from '../http/streams.ts';
 import type { AccountOf } from '../shared/accounts.ts';
-import type { Store } from '../store/store.ts';
 import { organizationOf } from './access.ts';
-import { followCaller } from './still-admitted.ts';
+import type { AdmittedRequests } from './still-admitted.ts';
 
 /** The longest stream: a credential that expires is told no more for long. One that is withdrawn ends its streams at once. */
 const MAX_STREAM_MS = 15 * 60_000;
@@ -20,14 +19,14 @@ const MAX_STREAM_MS = 15 * 60_000;
  */
 export async function answerEvents(
 	request: Request,
-	{ streams, accountOf, log, store }: { streams: Streams; accountOf: AccountOf; log: Log; store: Pick<Store, 'changes'> },
+	{ streams, accountOf, log, admitted }: { streams: Streams; accountOf: AccountOf; log: Log; admitted: AdmittedRequests },
 	source: (signal: AbortSignal) => AsyncIterable<ServerEvent>,
 	more: Pick<Streaming, 'mayFinish' | 'headers'> = {},
 ): Promise<ResponseObject> {
 	const leaving = clientLeaving(request);
 	const account = await accountOf(organizationOf(request).id);
 	// A call in flight ends by itself; whoever listens does so as long as they may.
-	const followed = more.mayFinish ? null : followCaller(request, store.changes);
+	const followed = more.mayFinish ? null : admitted.follow(request);
 	request.raw.res.once('close', () => followed?.leave());
 	if (request.raw.res.closed) followed?.leave();
 	try {

@@ -8,6 +8,7 @@ import type { ModelUse } from '../contract/results.ts';
 import { measureJson } from '../kit/json.ts';
 import { raceWith } from '../kit/race.ts';
 import type { Semaphore } from '../kit/semaphore.ts';
+import { TimeSlice } from '../kit/time-slice.ts';
 import { describeThrown } from '../process/strays.ts';
 import { type RunContext, RunError } from '../runs/context.ts';
 import { faultOf } from '../runs/faults.ts';
@@ -27,6 +28,8 @@ import type { Kept, Trace, Traced } from './trace.ts';
 
 /** The most characters of an output. */
 const MAX_OUTPUT_CHARS = 4 * 1024 * 1024;
+/** The most characters of all outputs of nodes without an effect, which are kept nowhere but in memory: twice that many bytes at most. */
+const MAX_COMPUTED_CHARS = 32 * 1024 * 1024;
 /** The time of one try of a node with an effect, where its policy names none. */
 const TIMEOUT_MS = 5 * 60_000;
 /** The nodes that one run may run, iterations included. */
@@ -57,7 +60,10 @@ export interface NodeRunParts {
 
 export class NodeRuns implements NodeRunner {
 	readonly #parts: NodeRunParts;
+	/** Nodes that wait for nothing would hold the event loop for as long as there are some. */
+	readonly #slice = new TimeSlice();
 	#nodes = 0;
+	#computedChars = 0;
 
 	constructor(parts: NodeRunParts) {
 		this.#parts = parts;
@@ -72,6 +78,7 @@ export class NodeRuns implements NodeRunner {
 		const { node, at } = ready;
 		const { run, trace } = this.#parts;
 		if (++this.#nodes > MAX_NODES) throw new GatewayError('conflict', `A run may run at most ${MAX_NODES} nodes.`);
+		if (this.#slice.isOverNow) await this.#slice.next();
 		const key = at.prefix + node.id;
 		const startedMs = performance.now();
 		const traced = trace.begin({ key, nodeId: node.id, type: node.type, iteration: [...at.iteration], attempt: run.attempt });
@@ -81,7 +88,6 @@ export class NodeRuns implements NodeRunner {
 				() => nodeDraft(node),
 				() => (node.effect === 'none' ? this.#recomputed(ready, { traced, hold }) : this.#stepped(ready, { traced, hold })),
 			);
-			if (node.effect === 'none') traced.output = kept.output;
 			trace.end(traced, startedMs, null);
 			return { output: kept.output, port: kept.port, error: null };
 		} catch (thrown) {
@@ -111,7 +117,12 @@ export class NodeRuns implements NodeRunner {
 	async #recomputed(ready: Ready, around: NodeRunTrace): Promise<Kept> {
 		const use = new NodeUse();
 		around.hold.count = () => this.#count(use);
-		return this.#counting(use, around.traced, () => this.#tries(ready, { ...around, use, usualMs: null }));
+		const { chars, ...kept } = await this.#counting(use, around.traced, () => this.#tries(ready, { ...around, use, usualMs: null }));
+		this.#computedChars += chars;
+		if (this.#computedChars > MAX_COMPUTED_CHARS)
+			throw new GatewayError('conflict', `The outputs of nodes without an effect may have ${MAX_COMPUTED_CHARS} characters in all.`);
+		this.#parts.trace.show(around.traced, kept.output, chars);
+		return kept;
 	}
 
 	/** The result of a node with an effect is kept as a step. */
@@ -128,12 +139,12 @@ export class NodeRuns implements NodeRunner {
 				async () => {
 					isNew = true;
 					const use = new NodeUse();
-					const kept = await this.#counting(use, around.traced, () => this.#tries(ready, { ...around, use, usualMs: TIMEOUT_MS })).catch(
-						(thrown: unknown) => {
-							// The step keeps that it was stopped, and not what it said of that.
-							throw ready.at.signal.aborted ? new RunError(STOPPED) : thrown;
-						},
-					);
+					const { chars: _chars, ...kept } = await this.#counting(use, around.traced, () =>
+						this.#tries(ready, { ...around, use, usualMs: TIMEOUT_MS }),
+					).catch((thrown: unknown) => {
+						// The step keeps that it was stopped, and not what it said of that.
+						throw ready.at.signal.aborted ? new RunError(STOPPED) : thrown;
+					});
 					const [used, whole] = [use.used, use.keep()];
 					return envelopes.seal({ ...kept, ...(used && { tokens: used.tokens, cost: used.cost }), ...(whole && { use: { ...whole } }) });
 				},
@@ -175,15 +186,15 @@ export class NodeRuns implements NodeRunner {
 		return this.#parts.slots.reduceRight<() => Promise<T>>((inner, slot) => () => slot.run(inner, signal), work)();
 	}
 
-	async #tries(ready: Ready, around: Trying): Promise<Kept> {
+	async #tries(ready: Ready, around: Trying): Promise<Computed> {
 		const { policy } = ready.node;
 		const { traced } = around;
 		for (let tried = 1; ; tried++) {
 			traced.tries = tried;
 			try {
 				const key = tried === 1 ? traced.key : `${traced.key}#${tried}`;
-				const { output, port = null } = await this.#once(ready, { ...around, key });
-				return { output, port, tries: tried };
+				const { output, port = null, chars } = await this.#once(ready, { ...around, key });
+				return { output, port, chars, tries: tried };
 			} catch (thrown) {
 				if (ready.at.signal.aborted || tried > policy.retries || !mayHelp(thrown)) throw thrown;
 				await sleep(Math.min(MAX_BACKOFF_MS, policy.backoffMs * 2 ** (tried - 1)), undefined, { signal: ready.at.signal });
@@ -191,7 +202,7 @@ export class NodeRuns implements NodeRunner {
 		}
 	}
 
-	async #once(ready: Ready, { traced, hold, use, usualMs, key }: Trying & { key: string }): Promise<NodeOutput> {
+	async #once(ready: Ready, { traced, hold, use, usualMs, key }: Trying & { key: string }): Promise<Measured> {
 		const { node, at, from } = ready;
 		const afterMs = node.policy.timeoutMs ?? usualMs;
 		const own = linkedTo(at.signal);
@@ -219,6 +230,13 @@ export class NodeRuns implements NodeRunner {
 		return faultOf(thrown);
 	}
 }
+
+/** An output with its characters as JSON, about. */
+interface Measured extends NodeOutput {
+	chars: number;
+}
+
+type Computed = Kept & Pick<Measured, 'chars'>;
 
 interface NodeRunTrace {
 	traced: Traced;
@@ -258,7 +276,7 @@ function recall(traced: Traced, { status, attempt, startedAt, finishedAt }: RunS
 }
 
 /** @throws PluginFault */
-function checked({ type, ports }: GraphNode, done: NodeOutput): NodeOutput {
+function checked({ type, ports }: GraphNode, done: NodeOutput): Measured {
 	const plugin = `node:${type}`;
 	const { fault, chars } = measureJson(done?.output, MAX_OUTPUT_CHARS);
 	if (fault !== null) throw new PluginFault(plugin, `its output must be JSON: it ${fault}.`);
@@ -266,5 +284,5 @@ function checked({ type, ports }: GraphNode, done: NodeOutput): NodeOutput {
 	const { port } = done;
 	if (ports ? port === undefined || !ports.includes(port) : port !== undefined)
 		throw new PluginFault(plugin, `it has no way out "${port}".`);
-	return done;
+	return { ...done, chars };
 }

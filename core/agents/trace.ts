@@ -41,6 +41,7 @@ export class Trace {
 	/** The outputs that were measured, with their characters: each is written as JSON once for that, however often the trace is stored. */
 	readonly #measured = new WeakMap<Traced, { output: Json; chars: number }>();
 	readonly #changed: (isUrgent?: boolean) => void;
+	#shownChars = 0;
 
 	/** @param changed hears that there is something to tell; urgently: the run may leave the process */
 	constructor(changed: (isUrgent?: boolean) => void) {
@@ -57,6 +58,16 @@ export class Trace {
 	skip(entry: Pick<Traced, 'key' | 'nodeId' | 'type' | 'iteration' | 'attempt'>): void {
 		if (this.#entries.size >= MAX_ENTRIES) return;
 		this.#entries.set(entry.key, { ...entry, status: 'skipped', tries: 0, startedAt: null, duration: null, error: null });
+	}
+
+	/** Notes an output that is in no step. What could not be kept at the end is let go at once. @param chars about */
+	show(traced: Traced, output: Json, chars: number): void {
+		if (this.#shownChars + chars > MAX_KEPT_CHARS) {
+			traced.cut = chars;
+			return;
+		}
+		this.#shownChars += chars;
+		traced.output = output;
 	}
 
 	/** Notes how a node ended. @param since by `performance.now()` */

@@ -36,6 +36,7 @@ for (const [query, expected] of [
 	['count=5.5&count=', { count: ['5.5', ''] }],
 	['count=0x10', { count: '0x10' }],
 	['count=1e3', { count: 1000 }],
+	['count=1e999', { count: '1e999' }],
 	['sizes=-1&sizes=%2b1&sizes=1.&sizes=.5&sizes=.&sizes=1.5E-1&sizes=1.2.3', { sizes: [-1, '+1', 1, 0.5, '.', 0.15, '1.2.3'] }],
 	['ratio=&text=', { ratio: null, text: '' }],
 	['ratio=null', { ratio: null }],

@@ -97,7 +97,7 @@ function single(value: string, at: QueryPlace): Json {
 function coerced(text: string, at: QueryPlace): Json {
 	const types = typesOf(at);
 	if (types.size === 0 || types.has('string')) return text;
-	if ((types.has('number') || types.has('integer')) && NUMBER.test(text)) return Number(text);
+	if ((types.has('number') || types.has('integer')) && NUMBER.test(text) && Number.isFinite(Number(text))) return Number(text);
 	if (types.has('boolean') && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true';
 	if (types.has('null') && (text === '' || text === 'null')) return null;
 	return (types.has('object') || types.has('array')) && /^\s*[[{]/.test(text) ? parsed(text) : text;

@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import pg from 'pg';
 import type { NewAgent, NewRun, RunKind } from '../../core/store/store.ts';
+import { until } from '../../test/helpers/clock.ts';
+import { administer } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
 
@@ -204,6 +207,32 @@ test('a removed agent leaves nothing: its runs are cancelled with their children
 	assert.equal(await store.runQueue.end(hold, { status: 'succeeded', output: null }), false);
 	assert.equal(await store.runQueue.get(organizationId, parent.execution.run.id), null);
 	assert.equal((await store.agents.executionOf(organizationId, child.execution.run.id))?.run.status, 'cancelled');
+});
+
+test('who counts, or asks, while an agent is being removed waits for that, and does not end it', async () => {
+	const question = { key: 'n', nodeId: 'n', message: 'Go on?', schema: { type: 'object' }, approvers: null, until: null };
+	const writers = {
+		count: (runId: string) => store.agents.count(organizationId, runId, { tokens: 1, cost: 1 }),
+		ask: (runId: string) => store.agents.ask(organizationId, runId, question),
+	};
+	const { host, port, username, password, name } = store.database;
+	for (const [what, write] of Object.entries(writers)) {
+		const { id } = await addAgent();
+		const { execution } = await start(id);
+		const remover = new pg.Client({ host, port, user: username, password, database: name });
+		await remover.connect();
+		await remover.query('BEGIN');
+		await remover.query('SELECT FROM agents WHERE id = $1 FOR UPDATE', [id]);
+		const written = write(execution.run.id);
+		const waiting = async () => (await administer(store.database, 'SELECT pid FROM pg_locks WHERE NOT granted')).length > 0;
+		await until(waiting, `${what} waits`);
+		await remover.query('DELETE FROM runs WHERE id = $1', [execution.run.id]);
+		await remover.query('DELETE FROM agents WHERE id = $1', [id]);
+		await remover.query('COMMIT');
+		await remover.end();
+		await written;
+		assert.equal(await store.agents.executionOf(organizationId, execution.run.id), null, what);
+	}
 });
 
 test('the lists and the log of another organization have nothing of it', async () => {

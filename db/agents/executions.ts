@@ -57,10 +57,14 @@ const GET = `SELECT ${RUN}, ${OWN} FROM ${JOINED} WHERE e.organization_id = $1 A
 const LOCK_ORIGIN = `SELECT r.kind, r.status, e.agent_id AS "agentId", e.revision FROM ${JOINED}
 WHERE e.organization_id = $1 AND e.run_id = $2 FOR SHARE OF r`;
 
+// The agent is locked before the execution, as by whoever removes it.
 const COUNT = `
-WITH counted AS (
-	UPDATE agent_executions SET tokens = tokens + $3::bigint, cost = cost + $4::float8, unpriced = unpriced + $5::int
-	WHERE organization_id = $1 AND run_id = $2 RETURNING organization_id, agent_id
+WITH held AS MATERIALIZED (
+	SELECT e.organization_id, e.run_id FROM agent_executions e JOIN agents a ON a.organization_id = e.organization_id AND a.id = e.agent_id
+	WHERE e.organization_id = $1 AND e.run_id = $2 FOR KEY SHARE OF a
+), counted AS (
+	UPDATE agent_executions e SET tokens = tokens + $3::bigint, cost = cost + $4::float8, unpriced = unpriced + $5::int
+	FROM held WHERE e.organization_id = held.organization_id AND e.run_id = held.run_id RETURNING e.organization_id, e.agent_id
 )
 INSERT INTO agent_usage AS u (organization_id, agent_id, month, tokens, cost, unpriced)
 SELECT organization_id, agent_id, ${MONTH}, $3::bigint, $4::float8, $5::int FROM counted

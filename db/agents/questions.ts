@@ -9,11 +9,14 @@ import { lenient } from '../text.ts';
 const COLUMNS = `q.id, q.organization_id AS "organizationId", q.agent_id AS "agentId", q.run_id AS "runId", q.key, q.node_id AS "nodeId",
 	q.message, q.schema, q.approvers, q.until, q.created_at AS "createdAt", q.answered_at AS "answeredAt", q.answered_by AS "answeredBy"`;
 
-// A conflict writes nothing, so that the row of the first is read by the statement after.
+// The agent is locked before the execution, as by whoever removes it. A conflict writes nothing, so that the row of the first is read by the
+// statement after.
 const ASK = `
 INSERT INTO agent_questions (organization_id, agent_id, run_id, key, node_id, message, schema, approvers, until)
 SELECT e.organization_id, e.agent_id, e.run_id, $3, $4, $5, $6::json,
-	$7::json, $8 FROM agent_executions e WHERE e.organization_id = $1 AND e.run_id = $2
+	$7::json, $8
+FROM agent_executions e JOIN agents a ON a.organization_id = e.organization_id AND a.id = e.agent_id
+WHERE e.organization_id = $1 AND e.run_id = $2 FOR KEY SHARE OF a
 ON CONFLICT ON CONSTRAINT agent_questions_key DO NOTHING`;
 const BY_KEY = `SELECT ${COLUMNS} FROM agent_questions q WHERE q.organization_id = $1 AND q.run_id = $2 AND q.key = $3`;
 const GET = `SELECT ${COLUMNS} FROM agent_questions q WHERE q.organization_id = $1 AND q.id = $2`;

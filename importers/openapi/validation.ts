@@ -1,8 +1,10 @@
 // Reports what a validator finds in the whole document, as warnings only: real documents fail validation and still work.
 
 import SwaggerParser from '@apidevtools/swagger-parser';
+import type { ErrorObject } from 'ajv';
 import { cleanText, type Json, type JsonObject, type Log } from '../../core/index.ts';
 import type { Document } from './document.ts';
+import { documentCheck, type SchemaVersion } from './document-schemas.ts';
 import { lookUp } from './references.ts';
 
 /** The longest text that is validated: beyond it, validation takes seconds and finds little. */
@@ -20,12 +22,23 @@ export async function warnOfFaults({ root, version }: Document, log: Log): Promi
 		log.warn({ pointer: '' }, 'The document was not validated: with its references expanded it is too large.');
 		return;
 	}
-	const resolve = { external: false, file: false, http: false } as const;
+	for (const { pointer, message } of (await faultsOf(root, version)).slice(0, MAX_WARNINGS)) log.warn({ pointer }, message);
+}
+
+const RESOLVE = { external: false, file: false, http: false } as const;
+
+async function faultsOf(root: JsonObject, version: SchemaVersion): Promise<Fault[]> {
+	const options = { resolve: RESOLVE, dereference: { circular: 'ignore' } } as const;
 	try {
-		// The cast is safe: checking the shape is what the library is called for.
-		await SwaggerParser.validate(root as never, { resolve, dereference: { circular: 'ignore' } });
+		// The casts are safe: checking the shape is what the library is called for.
+		await SwaggerParser.dereference(root as never, options);
+		const check = documentCheck(version);
+		if (!check(root)) return faultsOfSchema(check.errors ?? []);
+		// The library knows rules beyond the schema for 2.0 alone. Its own check of the schema compiles that anew each time.
+		if (version === '2.0') await SwaggerParser.validate(root as never, { ...options, validate: { schema: false } });
+		return [];
 	} catch (error) {
-		for (const { pointer, message } of faultsOf(error).slice(0, MAX_WARNINGS)) log.warn({ pointer }, message);
+		return [faultOf(error)];
 	}
 }
 
@@ -55,25 +68,22 @@ function expandedNodes(root: JsonObject): number {
 	return count(root, 0);
 }
 
-/** Returns all schema violations; any other error is a single fault. */
-function faultsOf(error: unknown): { pointer: string; message: string }[] {
-	const details = error instanceof Error && 'details' in error && Array.isArray(error.details) ? error.details : [];
-	const listed = details.filter(isFault).map(({ instancePath, message }) => ({
+interface Fault {
+	pointer: string;
+	message: string;
+}
+
+function faultsOfSchema(errors: readonly ErrorObject[]): Fault[] {
+	const listed = errors.map(({ instancePath, message = '' }) => ({
 		pointer: cleanText(instancePath, 300),
 		message: cleanText(message, 300),
 	}));
-	// The validator prints its argument, which is an object.
-	const [first = ''] = (error instanceof Error ? error.message : String(error)).replace('[object Object]', 'The document').split('\n');
-	const faults = listed.length > 0 ? listed : [{ pointer: '', message: cleanText(first, 300) }];
 	// Each alternative schema of a location reports the same missing field.
-	return [...new Map(faults.map((fault) => [`${fault.pointer}\n${fault.message}`, fault])).values()];
+	return [...new Map(listed.map((fault) => [`${fault.pointer}\n${fault.message}`, fault])).values()];
 }
 
-/** Recognizes an error object of Ajv. */
-const isFault = (value: unknown): value is { instancePath: string; message: string } =>
-	typeof value === 'object' &&
-	value !== null &&
-	'instancePath' in value &&
-	typeof value.instancePath === 'string' &&
-	'message' in value &&
-	typeof value.message === 'string';
+function faultOf(error: unknown): Fault {
+	// The validator prints its argument, which is an object.
+	const [first = ''] = (error instanceof Error ? error.message : String(error)).replace('[object Object]', 'The document').split('\n');
+	return { pointer: '', message: cleanText(first, 300) };
+}

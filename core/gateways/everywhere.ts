@@ -100,7 +100,7 @@ export class Everywhere {
 
 	async #at(organizationId: string, plugin: string): Promise<PluginCall | null> {
 		const { memo, store } = this.#parts.services;
-		const found = memo.get(`organization:${organizationId}`, KNOWN_MS, async () => {
+		const found = memo.get(organizationId, 'organization', KNOWN_MS, async () => {
 			// A failure is not kept, so that made-up ids take no room.
 			if (!(await store.organizations.get(organizationId))) throw new Missing();
 			return true;

@@ -28,7 +28,7 @@ function setUp(t: TestContext): { context: Context; wait(ms: number): void } {
 	const context = {
 		log: silent,
 		request: (options) => egress.request(options),
-		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
+		memo: (key, ttlMs, compute) => memo.get('organization', key, ttlMs, compute),
 	} satisfies Partial<Context>;
 	return {
 		// The method uses no other part of it.

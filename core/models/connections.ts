@@ -117,7 +117,7 @@ export class ModelConnections {
 
 	async *#chat(organizationId: string, { providerId, ...request }: ModelRequest, calling: Calling): AsyncGenerator<ChatChunk> {
 		const { memo, store } = this.#parts;
-		const ready = await memo.get(`llm-provider:${organizationId}:${providerId}`, FRESH_MS, async () => {
+		const ready = await memo.get(organizationId, `llm-provider:${providerId}`, FRESH_MS, async () => {
 			const row = await store.llmProviders.get(organizationId, providerId);
 			if (!row) throw notFound('LLM provider');
 			return this.#ready(row);
@@ -227,7 +227,7 @@ export class ModelConnections {
 			},
 			fetch: (url, init = {}) => run.fetch(url, { signal, ...init }),
 			connect: (host, port, options) => run.connect(host, port, options),
-			memo: (key, ttlMs, compute) => memo.get(`${plugin}:${organizationId}:${key}`, ttlMs, compute),
+			memo: (key, ttlMs, compute) => memo.get(organizationId, `${plugin}:${organizationId}:${key}`, ttlMs, compute),
 			operator: registry.operator(plugin),
 			signal,
 		};

@@ -10,4 +10,4 @@ export type AccountOf = (organizationId: string) => Promise<string>;
 export const createAccountOf =
 	(organizations: Pick<Organizations, 'account'>, memo: Memo): AccountOf =>
 	(organizationId) =>
-		memo.get(`account:${organizationId}`, Number.POSITIVE_INFINITY, () => organizations.account(organizationId));
+		memo.get(organizationId, 'account', Number.POSITIVE_INFINITY, () => organizations.account(organizationId));

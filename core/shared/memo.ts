@@ -1,51 +1,88 @@
 // Values computed once and cached for a while in this process: bounded, single-flight, failures not cached.
 
-import { BoundedMap } from '../kit/bounded-map.ts';
-
 interface MemoEntry {
 	value: Promise<unknown>;
 	expiresAt: number;
 }
 
-export class Memo {
-	readonly #entries: BoundedMap<string, MemoEntry>;
+type Entries = Map<string, MemoEntry>;
 
-	/** @param capacity number of entries; the least recently computed are evicted first */
+/** The entries that are looked at whenever one is added: expired ones are then at most a third of those that are good. */
+const LOOKED_AT = 4;
+/** The part of its entries that an organization loses when there is no room, so that the largest is not looked for each time. */
+const GIVEN_WAY = 1 / 64;
+
+export class Memo {
+	readonly #capacity: number;
+	/** The entries of each organization, the oldest first. */
+	readonly #owners = new Map<string, Entries>();
+	#size = 0;
+	#round = this.#walk();
+
+	/** @param capacity number of entries. Where there are more, those of the organization with the most give way, the oldest first */
 	constructor(capacity: number) {
-		this.#entries = new BoundedMap(capacity);
+		this.#capacity = capacity;
 	}
 
-	get<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
+	/** @param owner the organization that the value is of */
+	get<T>(owner: string, key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
 		const now = performance.now();
-		const known = this.#entries.get(key);
+		const known = this.#owners.get(owner)?.get(key);
 		// Values of a key come from the same caller's `compute`, so the value is its T.
 		if (known && known.expiresAt > now) return known.value as Promise<T>;
 		const value = compute();
 		const entry = { value, expiresAt: now + ttlMs };
 		this.#dropExpired(now);
-		this.#entries.set(key, entry);
-		value.catch(() => this.#entries.get(key) === entry && this.#entries.delete(key));
+		this.#drop(owner, key);
+		this.#add(owner, key, entry);
+		value.catch(() => this.#owners.get(owner)?.get(key) === entry && this.#drop(owner, key));
 		return value;
-	}
-
-	/** Drops expired entries, oldest first: memory is bounded by the lifetime of entries, not by all that were ever added. */
-	#dropExpired(now: number): void {
-		for (const [key, { expiresAt }] of this.#entries) {
-			if (expiresAt > now) return;
-			this.#entries.delete(key);
-		}
-	}
-
-	drop(key: string): void {
-		this.#entries.delete(key);
 	}
 
 	/** The number of entries. */
 	get size(): number {
-		return this.#entries.size;
+		return this.#size;
 	}
 
-	clear(): void {
-		this.#entries.clear();
+	#add(owner: string, key: string, entry: MemoEntry): void {
+		const entries = this.#owners.get(owner) ?? new Map<string, MemoEntry>();
+		this.#owners.set(owner, entries.set(key, entry));
+		this.#size += 1;
+		if (this.#size > this.#capacity) this.#makeRoom();
+	}
+
+	#drop(owner: string, key: string): void {
+		const entries = this.#owners.get(owner);
+		if (!entries?.delete(key)) return;
+		this.#size -= 1;
+		if (entries.size === 0) this.#owners.delete(owner);
+	}
+
+	/** Looks at the next entries: memory is bounded by the lifetime of entries, not by all that were ever added. */
+	#dropExpired(now: number): void {
+		for (let looked = 0; looked < LOOKED_AT; looked++) {
+			const next = this.#round.next();
+			if (next.done) {
+				this.#round = this.#walk();
+				return;
+			}
+			const [owner, key, { expiresAt }] = next.value;
+			if (expiresAt <= now) this.#drop(owner, key);
+		}
+	}
+
+	/** Goes over all entries, also over those that are added meanwhile. */
+	*#walk(): Generator<[owner: string, key: string, entry: MemoEntry], undefined, undefined> {
+		for (const [owner, entries] of this.#owners) for (const [key, entry] of entries) yield [owner, key, entry];
+	}
+
+	#makeRoom(): void {
+		let [largest, most] = ['', 0];
+		for (const [owner, { size }] of this.#owners) if (size > most) [largest, most] = [owner, size];
+		let left = Math.ceil(most * GIVEN_WAY);
+		for (const key of this.#owners.get(largest)?.keys() ?? []) {
+			if (left-- === 0) return;
+			this.#drop(largest, key);
+		}
 	}
 }

@@ -144,7 +144,7 @@ export class PluginCall implements Call {
 	}
 
 	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
-		return this.#services.memo.get(`${this.#private()}:${key}`, ttlMs, compute);
+		return this.#services.memo.get(this.#parts.organizationId, `${this.#private()}:${key}`, ttlMs, compute);
 	}
 
 	settings(): Promise<OrganizationSettings> {

@@ -8,4 +8,4 @@ import type { Services } from './call-parts.ts';
 const SETTINGS_MS = 1000;
 
 export const settingsOf = ({ memo, store }: Pick<Services, 'memo' | 'store'>, organizationId: string): Promise<OrganizationSettings> =>
-	memo.get(`settings:${organizationId}`, SETTINGS_MS, async () => deepFreeze(await store.organizations.settings(organizationId)));
+	memo.get(organizationId, 'settings', SETTINGS_MS, async () => deepFreeze(await store.organizations.settings(organizationId)));

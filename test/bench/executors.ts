@@ -73,7 +73,7 @@ function lent(egress: ReturnType<typeof createEgress>): Call {
 		request: (options) => egress.request(options),
 		connect: (host, port) => egress.connect(host, port),
 		exchange: (_url, work) => work(() => undefined, {}),
-		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
+		memo: (key, ttlMs, compute) => memo.get('organization', key, ttlMs, compute),
 		sign: async (options) => options,
 		signal,
 		api: null,

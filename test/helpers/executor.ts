@@ -25,7 +25,7 @@ export function loopbackCall(
 		fetch: (url, init) => egress.fetch(url, init),
 		connect: (host, port) => egress.connect(host, port),
 		exchange: (_url, work) => work(() => undefined, {}),
-		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
+		memo: (key, ttlMs, compute) => memo.get('organization', key, ttlMs, compute),
 		sign: async (request) => options.signed?.(request) ?? request,
 		renew: async () => null,
 		signal,

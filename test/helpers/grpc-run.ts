@@ -38,7 +38,7 @@ export function grpcCall(t: TestContext, options: GrpcCallOptions = {}): Call {
 			return egress.connect(host, port);
 		},
 		exchange: (_url, work) => work(() => options.onFailed?.(), {}),
-		memo: (key, ttlMs, compute) => memo.get(key, ttlMs, compute),
+		memo: (key, ttlMs, compute) => memo.get('organization', key, ttlMs, compute),
 		sign: async (request) => options.signed?.(request) ?? request,
 		renew: async () => null,
 		signal: options.signal ?? new AbortController().signal,

@@ -17,7 +17,7 @@ import { type ImportOptions, NO_OPTIONS } from './options.ts';
 import { readPresets } from './presets.ts';
 import { absoluteUrl, allServers, checkVariables, type ServerVariables } from './servers.ts';
 import { fromSwagger } from './swagger/conversion.ts';
-import { MAX_VALIDATED_CHARS, warnOfFaults } from './validation.ts';
+import { MAX_VALIDATED_CHARS, warnOfFaults } from './validation/faults.ts';
 
 const MAX_SERVERS = 20;
 

@@ -2,10 +2,10 @@
 
 import SwaggerParser from '@apidevtools/swagger-parser';
 import type { ErrorObject } from 'ajv';
-import { cleanText, type Json, type JsonObject, type Log } from '../../core/index.ts';
-import type { Document } from './document.ts';
-import { documentCheck, type SchemaVersion } from './document-schemas.ts';
-import { lookUp } from './references.ts';
+import { cleanText, type Json, type JsonObject, type Log } from '../../../core/index.ts';
+import type { Document } from '../document.ts';
+import { lookUp } from '../references.ts';
+import { documentCheck, type SchemaVersion } from './schemas.ts';
 
 /** The longest text that is validated: beyond it, validation takes seconds and finds little. */
 export const MAX_VALIDATED_CHARS = 10 * 1024 * 1024;

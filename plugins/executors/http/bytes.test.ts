@@ -156,6 +156,16 @@ test('A body marked as text is sent to the letter, whatever its media type', asy
 	assert.equal(bytes.body.toString(), 'hi');
 });
 
+test('A text part is sent in the charset that its media type names', async (t) => {
+	const { upstream, send } = await wire(t);
+	const parts = { t: { contentType: 'text/plain; charset=utf-16be' }, u: { contentType: 'text/plain' } };
+	const requestBody = { arg: 'value', contentType: 'multipart/form-data', parts };
+	const sent = (await send({ method: 'POST', url: upstream.origin, requestBody }, { value: { t: 'é', u: 'é' } })) ?? assert.fail();
+	const [, first, second] = sent.body.toString('latin1').split('name=');
+	assert.ok(first?.includes('charset=utf-16be\r\n\r\n\u0000\u00e9\r\n'), first);
+	assert.ok(second?.includes('text/plain\r\n\r\n\u00c3\u00a9\r\n'), second);
+});
+
 test('Two multipart bodies have different boundaries', async (t) => {
 	const { upstream, send } = await wire(t);
 	const config = { method: 'POST', url: upstream.origin, requestBody: { arg: 'value', contentType: 'multipart/form-data' } };

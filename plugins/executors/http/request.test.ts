@@ -220,3 +220,34 @@ test('Half of a surrogate pair is refused where it would have to be percent-enco
 	for (const url of ['/a/{id}', '/a?b={id}', '/a'])
 		await assert.rejects(send(t, upstream, { url }, { id: 'a\ud800' }), withCode('validation_failed'));
 });
+
+test('a list of any length that fits into a URL is sent', async () => {
+	const parameters = [{ arg: 'a', name: 'a', in: 'query' }];
+	const config = await http.config.validateAsync({ method: 'GET', url: 'https://example.com/x', parameters });
+	const { url } = buildRequest(config, { a: new Array(200_000).fill(1) }, null);
+	assert.equal(url.length, 'https://example.com/x?'.length + 4 * 200_000 - 1);
+});
+
+const LONG = 'x'.repeat(4_000);
+const MANY = new Array(50_000).fill(1);
+const body = (contentType: string, parts: object = {}): Written => ({ method: 'POST', requestBody: { arg: 'a', contentType, parts } });
+/** Requests that would be a hundred times as long as their arguments. */
+const MULTIPLIED: [what: string, config: Written, args: JsonObject][] = [
+	['a key of a query', { parameters: [{ arg: 'a', name: 'a', in: 'query', style: 'deepObject' }] }, { a: { [LONG]: MANY } }],
+	['a key of a form', body('application/x-www-form-urlencoded', { a: { style: 'deepObject' } }), { a: { a: { [LONG]: MANY } } }],
+	['a name of a form', body('application/x-www-form-urlencoded'), { a: { [LONG]: MANY } }],
+	['a name of a multipart body', body('multipart/form-data'), { a: { [LONG]: MANY } }],
+	['a name of a query', { url: '/x' }, { [LONG]: MANY }],
+	['an argument in a URL', { url: `/x?${'{a}'.repeat(1_000)}` }, { a: LONG }],
+	['an argument in a header', { headers: { 'x-a': '{a}'.repeat(1_000) } }, { a: LONG }],
+	['an argument in a query', { query: { a: '{a}'.repeat(1_000) } }, { a: LONG }],
+	['a text in a body', { method: 'POST', body: { a: '{a}-'.repeat(2_000) } }, { a: LONG }],
+	['a value in a body', { method: 'POST', body: { a: new Array(2_000).fill('{a}') } }, { a: { b: LONG } }],
+];
+
+for (const [what, config, args] of MULTIPLIED)
+	test(`a request that repeats ${what} beyond all bounds is refused`, async () => {
+		const url = `https://example.com${config['url'] ?? '/x'}`;
+		const parsed = await http.config.validateAsync({ method: 'GET', ...config, url });
+		assert.throws(() => buildRequest(parsed, args, null), withCode('validation_failed', '/'));
+	});

@@ -10,6 +10,7 @@ import {
 	type OutboundRequest,
 } from '../../../core/index.ts';
 import { type Body, writeBody } from './body.ts';
+import { budgetOf, MAX_BODY_CHARS, MAX_HEAD_CHARS, type Spend } from './budget.ts';
 import { climbs, type HttpConfig, type Parameter } from './config.ts';
 import { type Plan, planOf } from './plan.ts';
 import { cookiePieces, headerText, pathValue, percentEncode, queryPieces } from './serialize.ts';
@@ -23,11 +24,12 @@ export function buildRequest(config: HttpConfig, args: JsonObject, api: Api | nu
 	const plan = planOf(config, api);
 	const used = plan.takesRest ? new Set<string>() : null;
 	const read = reader(args, used);
+	const spend = budgetOf('a URL and headers', MAX_HEAD_CHARS);
 	const path = fillPath(plan, read);
-	const pieces = queryOf(plan, read);
-	const headers = fillHeaders(plan, read);
+	const pieces = queryOf(plan, read, spend);
+	const headers = fillHeaders(plan, read, spend);
 	const rest = used ? leftOver(args, used) : null;
-	if (rest && plan.restInQuery) for (const name in rest) pieces.push(...looseQuery(name, rest[name] ?? null));
+	if (rest && plan.restInQuery) for (const name in rest) append(pieces, looseQuery(name, rest[name] ?? null, spend));
 	const body = bodyOf(config, headers, read) ?? (rest && !plan.restInQuery ? looseBody(rest, headers) : null);
 	const url = assertUnder(plan, path, pieces);
 	const { method, timeoutMs } = config;
@@ -51,44 +53,56 @@ function pathText(parameter: Parameter, value: Json | undefined): string {
 	return text;
 }
 
-function queryOf(plan: Plan, read: Read): string[] {
+/** A list may have more items than a call can have arguments. */
+function append(pieces: string[], more: readonly string[]): void {
+	for (const piece of more) pieces.push(piece);
+}
+
+function queryOf(plan: Plan, read: Read, spend: Spend): string[] {
 	if (plan.hasNoQuery) return [];
-	const pieces = [...plan.query, ...fillQuery(plan.template, read)];
+	const pieces = [...plan.query, ...fillQuery(plan.template, read, spend)];
 	for (const [name, template] of plan.configured) {
-		const value = typeof template === 'string' ? fillValue(template, read) : template;
-		if (value !== undefined) pieces.push(...looseQuery(name, value));
+		const value = typeof template === 'string' ? fillValue(template, read, spend) : template;
+		if (value !== undefined) append(pieces, looseQuery(name, value, spend));
 	}
 	for (const parameter of plan.parameters.query) {
 		const value = read(parameter.arg) ?? null;
-		if (value !== null) pieces.push(...queryPieces(parameter, value));
+		if (value !== null) append(pieces, queryPieces(parameter, value, spend));
 	}
 	for (const parameter of plan.parameters.querystring) {
 		const value = read(parameter.arg) ?? null;
-		if (value !== null) pieces.push(wholeQuery(parameter, value));
+		if (value !== null) pieces.push(wholeQuery(parameter, value, spend));
 	}
 	return pieces;
 }
 
 /** Fills the pieces of the URL's own query; all but placeholders stays to the byte. */
-function fillQuery(template: string[], read: Read): string[] {
-	return template.map((piece) => fillText(piece, read, percentEncode)).filter((piece) => piece !== null);
+function fillQuery(template: string[], read: Read, spend: Spend): string[] {
+	return template.map((piece) => fillText(piece, read, spend, percentEncode)).filter((piece) => piece !== null);
 }
 
 /** Writes a query value that has no style: a list once per item, an object as JSON. */
-function looseQuery(name: string, value: Json): string[] {
-	const items = Array.isArray(value) ? value : [value];
-	return items.filter((item) => item !== null).map((item) => `${percentEncode(name)}=${percentEncode(plainText(item))}`);
+function looseQuery(name: string, value: Json, spend: Spend): string[] {
+	const key = percentEncode(name);
+	const pieces: string[] = [];
+	for (const item of Array.isArray(value) ? value : [value]) {
+		if (item === null) continue;
+		const piece = `${key}=${percentEncode(plainText(item))}`;
+		spend(piece.length);
+		pieces.push(piece);
+	}
+	return pieces;
 }
 
 /** Writes the whole query: a form is one already; a text of any other media type is percent-encoded (OpenAPI 3.2 §4.12.4). */
-function wholeQuery({ arg, contentType = '', parts }: Parameter, value: Json): string {
-	const { content } = writeBody(contentType, value, `/${arg}`, parts);
+function wholeQuery({ arg, contentType = '', parts }: Parameter, value: Json, spend: Spend): string {
+	const { content } = writeBody(contentType, value, `/${arg}`, { parts, spend });
 	return FORM.test(contentType) ? String(content) : percentEncode(String(content));
 }
 
-function fillHeaders(plan: Plan, read: Read): Record<string, string> {
+function fillHeaders(plan: Plan, read: Read, spend: Spend): Record<string, string> {
 	const headers = { ...plan.headers };
-	for (const { name, template } of plan.filledHeaders) put(headers, name, fillText(template, read));
+	for (const { name, template } of plan.filledHeaders) put(headers, name, fillText(template, read, spend));
 	// Absent arguments send nothing, and neither does null: no style can write it.
 	for (const parameter of plan.parameters.header) {
 		const value = read(parameter.arg) ?? null;
@@ -96,7 +110,7 @@ function fillHeaders(plan: Plan, read: Read): Record<string, string> {
 	}
 	const cookies = plan.parameters.cookie.flatMap((parameter) => {
 		const value = read(parameter.arg) ?? null;
-		return value === null ? [] : cookiePieces(parameter, value);
+		return value === null ? [] : cookiePieces(parameter, value, spend);
 	});
 	if (cookies.length > 0) put(headers, 'cookie', [headers['cookie'], ...cookies].filter(Boolean).join('; '));
 	return headers;
@@ -130,7 +144,7 @@ function bodyOf(config: HttpConfig, headers: Record<string, string>, read: Read)
 		return value === undefined ? null : write(headers, contentType, value, { at: `/${arg}`, parts });
 	}
 	if (config.body === undefined) return null;
-	const value = fillJson(config.body, read);
+	const value = fillJson(config.body, read, budgetOf('a body', MAX_BODY_CHARS));
 	return value === undefined
 		? null
 		: write(headers, headers['content-type'] ?? 'application/json', value, { at: '/body', parts: undefined });
@@ -144,7 +158,7 @@ function looseBody(rest: JsonObject, headers: Record<string, string>): string | 
 type Written = { at: string; parts: NonNullable<HttpConfig['requestBody']>['parts'] | undefined };
 
 function write(headers: Record<string, string>, contentType: string, value: Json, { at, parts }: Written): string | Buffer {
-	return withBody(headers, writeBody(contentType, value, at, parts));
+	return withBody(headers, writeBody(contentType, value, at, { parts, spend: budgetOf('a body', MAX_BODY_CHARS) }));
 }
 
 function withBody(headers: Record<string, string>, { contentType, content }: Body): string | Buffer {

@@ -1,6 +1,7 @@
 // Writes values in every style and explode of OpenAPI 3.1 §4.8.12 and 3.2 §4.12 (which follow RFC 6570), to the byte.
 
 import { invalid, type Json } from '../../../core/index.ts';
+import type { Spend } from './budget.ts';
 import type { Parameter, Style } from './config.ts';
 import { plainText } from './template.ts';
 
@@ -10,6 +11,8 @@ interface Spelling {
 	style: Style;
 	explode: boolean;
 	encode(text: string): string;
+	/** Hears of the characters of each piece. */
+	spend: Spend;
 }
 
 /** A value as a text, a list of texts, or pairs of names and texts; null items are left out (RFC 6570 §2.3). */
@@ -29,6 +32,8 @@ export function encodeReserved(text: string): string {
 }
 
 const verbatim = (text: string): string => text;
+/** The pieces of a path and of a header repeat nothing of any length. */
+const free: Spend = () => undefined;
 
 /** Writes the value that replaces `{name}` in the path. */
 export function pathValue(parameter: Parameter, value: Json): string {
@@ -38,6 +43,7 @@ export function pathValue(parameter: Parameter, value: Json): string {
 		style: parameter.style ?? 'simple',
 		explode: parameter.explode ?? false,
 		encode: percentEncode,
+		spend: free,
 	};
 	const shape = shapeOf(value);
 	// RFC 6570 §2.3: a list or object without members is undefined, and expands to nothing.
@@ -45,11 +51,11 @@ export function pathValue(parameter: Parameter, value: Json): string {
 }
 
 /** Writes `name=value` pieces, to be joined by `&`; none when there is nothing to send. */
-export function queryPieces(parameter: Parameter, value: Json): string[] {
+export function queryPieces(parameter: Parameter, value: Json, spend: Spend): string[] {
 	const encode = parameter.allowReserved ? encodeReserved : percentEncode;
 	if (parameter.contentType) return [`${percentEncode(parameter.name)}=${encode(inMediaType(parameter.contentType, value))}`];
 	const style = parameter.style ?? 'form';
-	return spellPieces({ name: percentEncode(parameter.name), style, explode: parameter.explode ?? style === 'form', encode }, value);
+	return spellPieces({ name: percentEncode(parameter.name), style, explode: parameter.explode ?? style === 'form', encode, spend }, value);
 }
 
 /** Writes a header's value; null when there is nothing to send. */
@@ -57,15 +63,15 @@ export function headerText(parameter: Parameter, value: Json): string | null {
 	if (parameter.contentType) return inMediaType(parameter.contentType, value);
 	const shape = shapeOf(value);
 	if (isEmpty(shape)) return null;
-	return spellSimple({ name: parameter.name, style: 'simple', explode: parameter.explode ?? false, encode: verbatim }, shape);
+	return spellSimple({ name: parameter.name, style: 'simple', explode: parameter.explode ?? false, encode: verbatim, spend: free }, shape);
 }
 
 /** Writes `name=value` pieces, to be joined by `; `. */
-export function cookiePieces(parameter: Parameter, value: Json): string[] {
+export function cookiePieces(parameter: Parameter, value: Json, spend: Spend): string[] {
 	if (parameter.contentType) return [`${parameter.name}=${percentEncode(inMediaType(parameter.contentType, value))}`];
 	const style = parameter.style ?? 'form';
 	const encode = style === 'cookie' ? (text: string): string => cookieText(text, parameter.arg) : percentEncode;
-	return spellPieces({ name: parameter.name, style, explode: parameter.explode ?? true, encode }, value);
+	return spellPieces({ name: parameter.name, style, explode: parameter.explode ?? true, encode, spend }, value);
 }
 
 /** OpenAPI 3.2, style `cookie`: "no percent-encoding or other escaping is applied", so what RFC 6265 §4.1.1 forbids is refused. */
@@ -80,11 +86,11 @@ function cookieText(text: string, arg: string): string {
 /** Writes the pieces of query, cookies and forms, in the styles that consist of `name=value`. */
 export function spellPieces(spelling: Spelling, value: Json): string[] {
 	const { name, style, explode, encode } = spelling;
-	if (style === 'deepObject') return deepPieces(name, value, encode);
+	if (style === 'deepObject') return deepPieces(name, value, spelling);
 	const shape = shapeOf(value);
 	if (isEmpty(shape)) return [];
 	if (shape.kind === 'text') return [`${name}=${encode(shape.text)}`];
-	if (explode) return exploded(shape, name, encode);
+	if (explode) return exploded(shape, name, spelling);
 	return [`${name}=${flat(shape, encode).join(delimiterOf(style))}`];
 }
 
@@ -94,10 +100,15 @@ function delimiterOf(style: Style): string {
 }
 
 /** Writes style deepObject, which defines one level; deeper ones and lists are written as PHP, Rails, qs and Stripe read them. */
-function deepPieces(name: string, value: Json, encode: Spelling['encode']): string[] {
+function deepPieces(name: string, value: Json, spelling: Pick<Spelling, 'encode' | 'spend'>): string[] {
 	if (value === null) return [];
-	if (typeof value !== 'object') return [`${name}=${encode(String(value))}`];
-	return Object.entries(value).flatMap(([key, item]) => deepPieces(`${name}%5B${percentEncode(key)}%5D`, item, encode));
+	if (typeof value !== 'object') return [counted(`${name}=${spelling.encode(String(value))}`, spelling)];
+	return Object.entries(value).flatMap(([key, item]) => deepPieces(`${name}%5B${percentEncode(key)}%5D`, item, spelling));
+}
+
+function counted(piece: string, { spend }: Pick<Spelling, 'spend'>): string {
+	spend(piece.length);
+	return piece;
 }
 
 function spellPath(spelling: Spelling, shape: Shape): string {
@@ -106,26 +117,29 @@ function spellPath(spelling: Spelling, shape: Shape): string {
 	return spellSimple(spelling, shape);
 }
 
-function spellSimple({ explode, encode }: Spelling, shape: Shape): string {
-	if (shape.kind === 'pairs' && explode) return exploded(shape, '', encode).join(',');
-	return flat(shape, encode).join(',');
+function spellSimple(spelling: Spelling, shape: Shape): string {
+	if (shape.kind === 'pairs' && spelling.explode) return exploded(shape, '', spelling).join(',');
+	return flat(shape, spelling.encode).join(',');
 }
 
-function spellLabel({ explode, encode }: Spelling, shape: Shape): string {
-	if (shape.kind === 'pairs' && explode) return `.${exploded(shape, '', encode).join('.')}`;
+function spellLabel(spelling: Spelling, shape: Shape): string {
+	const { explode, encode } = spelling;
+	if (shape.kind === 'pairs' && explode) return `.${exploded(shape, '', spelling).join('.')}`;
 	return `.${flat(shape, encode).join(explode ? '.' : ',')}`;
 }
 
 /** RFC 6570 §3.2.7: an empty value has no equals sign. */
-function spellMatrix({ name, explode, encode }: Spelling, shape: Shape): string {
+function spellMatrix(spelling: Spelling, shape: Shape): string {
+	const { name, explode, encode } = spelling;
 	const key = percentEncode(name);
-	const pieces = explode && shape.kind !== 'text' ? exploded(shape, key, encode) : [`${key}=${flat(shape, encode).join(',')}`];
+	const pieces = explode && shape.kind !== 'text' ? exploded(shape, key, spelling) : [`${key}=${flat(shape, encode).join(',')}`];
 	return pieces.map((piece) => `;${piece.replace(/=$/, '')}`).join('');
 }
 
-function exploded(shape: Exclude<Shape, { kind: 'text' }>, name: string, encode: Spelling['encode']): string[] {
-	if (shape.kind === 'list') return shape.items.map((item) => `${name}=${encode(item)}`);
-	return shape.pairs.map(([key, text]) => `${encode(key)}=${encode(text)}`);
+function exploded(shape: Exclude<Shape, { kind: 'text' }>, name: string, spelling: Pick<Spelling, 'encode' | 'spend'>): string[] {
+	const { encode } = spelling;
+	if (shape.kind === 'list') return shape.items.map((item) => counted(`${name}=${encode(item)}`, spelling));
+	return shape.pairs.map(([key, text]) => counted(`${encode(key)}=${encode(text)}`, spelling));
 }
 
 function flat(shape: Shape, encode: Spelling['encode']): string[] {

@@ -1,6 +1,7 @@
 // Fills the {placeholders} of hand-written configs with arguments.
 
 import { holdsSecret, type Json, type JsonObject } from '../../../core/index.ts';
+import type { Spend } from './budget.ts';
 
 const PLACEHOLDER = /\{([A-Za-z0-9_.-]{1,64})\}/g;
 const WHOLE = /^\{([A-Za-z0-9_.-]{1,64})\}$/;
@@ -27,7 +28,7 @@ export function plainText(value: Json): string {
 export const hasPlaceholders = (template: string): boolean => template.search(PLACEHOLDER) !== -1;
 
 /** Fills a text; null if it has placeholders and none of them has a value. */
-export function fillText(template: string, read: Read, encode: (text: string) => string = (text) => text): string | null {
+export function fillText(template: string, read: Read, spend: Spend, encode: (text: string) => string = (text) => text): string | null {
 	let placeholders = 0;
 	let filled = 0;
 	const text = template.replace(PLACEHOLDER, (_match, name: string) => {
@@ -35,23 +36,28 @@ export function fillText(template: string, read: Read, encode: (text: string) =>
 		const value = read(name);
 		if (value === undefined || value === null) return '';
 		filled += 1;
-		return encode(plainText(value));
+		const plain = plainText(value);
+		spend(plain.length);
+		return encode(plain);
 	});
 	return placeholders > 0 && filled === 0 ? null : text;
 }
 
 /** Fills a text. One that is exactly one placeholder becomes the argument, of whatever type; undefined if it is absent. */
-export function fillValue(template: string, read: Read): Json | undefined {
+export function fillValue(template: string, read: Read, spend: Spend): Json | undefined {
 	const name = WHOLE.exec(template)?.[1];
-	return name === undefined ? (fillText(template, read) ?? undefined) : read(name);
+	if (name === undefined) return fillText(template, read, spend) ?? undefined;
+	const value = read(name);
+	if (value !== undefined) spend(plainText(value).length);
+	return value;
 }
 
 /** Fills all texts of a JSON value. Properties and items whose argument is absent are left out. */
-export function fillJson(template: Json, read: Read): Json | undefined {
-	if (typeof template === 'string') return fillValue(template, read);
-	if (Array.isArray(template)) return template.map((item) => fillJson(item, read)).filter((item) => item !== undefined);
+export function fillJson(template: Json, read: Read, spend: Spend): Json | undefined {
+	if (typeof template === 'string') return fillValue(template, read, spend);
+	if (Array.isArray(template)) return template.map((item) => fillJson(item, read, spend)).filter((item) => item !== undefined);
 	if (template === null || typeof template !== 'object') return template;
-	const filled = Object.entries(template).map(([key, value]) => [key, fillJson(value, read)] as const);
+	const filled = Object.entries(template).map(([key, value]) => [key, fillJson(value, read, spend)] as const);
 	return Object.fromEntries(filled.filter((entry): entry is [string, Json] => entry[1] !== undefined));
 }
 

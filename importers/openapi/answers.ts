@@ -35,13 +35,15 @@ export function readAnswer(responses: Json | undefined, definitions: Definitions
 }
 
 const MAX_OFFERED = 20;
+/** The most characters of a name: so many of them make a header that can be sent. */
+const MAX_OFFERED_CHARS = 255;
 /** Event streams are accepted last: a response is read to its end, and a stream may not end soon. */
 const STREAM = /^text\/event-stream\b/i;
 
 /** Puts the preferred media type first and lists all others too, since the server may offer nothing else (RFC 9110 §12.5.1). */
 function acceptOf(types: readonly MediaType[]): string | null {
 	const ranked = types.toSorted((a, b) => rankOf(a) - rankOf(b));
-	const names = [...new Set(ranked.map(({ name }) => name))].slice(0, MAX_OFFERED);
+	const names = [...new Set(ranked.map(({ name }) => name))].filter(({ length }) => length <= MAX_OFFERED_CHARS).slice(0, MAX_OFFERED);
 	const [first, ...others] = names;
 	if (first === undefined) return null;
 	return [first, ...others.map((name) => `${name};q=${STREAM.test(name) ? 0.1 : 0.9}`)].join(', ');

@@ -8,7 +8,7 @@ import { convertBody } from './body.ts';
 import type { Definitions } from './definitions.ts';
 import type { Document } from './document.ts';
 import type { ConvertedBody } from './forms.ts';
-import { type MediaType, preferredMediaType } from './media-types.ts';
+import { type MediaType, preferredMediaType, wireName } from './media-types.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
 import { wireLocation } from './security.ts';
@@ -121,17 +121,30 @@ function toArgument({ name, in: location, raw }: Parameter, arg: string, definit
 }
 
 function convertValue(raw: JsonObject, location: Location, { mode, conversion }: Definitions): ConvertedBody {
-	const { contentType, schema } = describedBy(raw, conversion.document.root);
+	const { contentType, schema, fault } = describedBy(raw, conversion.document.root);
 	const wire = contentType === null ? serialization(raw, location) : { contentType };
-	return { ...convertSchema(schema, mode, null, conversion), wire };
+	const converted = convertSchema(schema, mode, null, conversion);
+	return { ...converted, ...(fault !== null && { faults: new Set([...converted.faults, fault]) }), wire };
+}
+
+interface Described {
+	/** Null: the value is written in a style. */
+	contentType: string | null;
+	schema: Json;
+	fault: string | null;
 }
 
 /** Reads the schema from `schema`, or from the one media type of `content`. */
-function describedBy({ content, schema }: JsonObject, root: JsonObject): { contentType: string | null; schema: Json } {
+function describedBy({ content, schema }: JsonObject, root: JsonObject): Described {
 	const [entry] = isObject(content) ? Object.entries(content) : [];
-	if (!entry) return { contentType: null, schema: schema ?? { type: 'string' } };
-	const at = follow(root, entry[1]);
-	return { contentType: entry[0], schema: ('object' in at ? at.object['schema'] : undefined) ?? {} };
+	if (!entry) return { contentType: null, schema: schema ?? { type: 'string' }, fault: null };
+	const [name, mediaType] = entry;
+	const at = follow(root, mediaType);
+	const known = wireName(name);
+	const contentType = known ?? (/json/i.test(name) ? 'application/json' : null);
+	const fault =
+		known === null ? `${quote(name)} is no media type: a parameter is sent ${contentType ? `as ${contentType}` : 'without one'}` : null;
+	return { contentType, schema: ('object' in at ? at.object['schema'] : undefined) ?? {}, fault };
 }
 
 /** Returns the media type of a whole query string (OpenAPI 3.2 §4.12.1); null where it is not a text format. */

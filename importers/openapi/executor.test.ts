@@ -94,3 +94,41 @@ test('a server of an operation’s own makes its URL absolute, so that the crede
 	);
 	assert.equal(url, 'https://other.example.com/x');
 });
+
+const jsonParameter = (key: string): object => ({
+	get: {
+		parameters: [{ name: 'q', in: 'query', content: { [key]: { schema: { type: 'object' } } } }],
+		responses: { 200: { description: 'ok' } },
+	},
+});
+const form = (properties: object, encoding: object): object => ({
+	post: {
+		requestBody: { content: { 'multipart/form-data': { schema: { type: 'object', properties }, encoding } } },
+		responses: { 200: { description: 'ok' } },
+	},
+});
+const longTypes = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`application/${'x'.repeat(600)}${at}`, { schema: {} }]));
+const STRANGE: [what: string, path: string, item: object, sent: string | null][] = [
+	['a parameter in a media type that is none, but JSON', '/x', jsonParameter('json'), 'application/json'],
+	['a parameter in a media type with spaces around', '/x', jsonParameter(' application/json '), 'application/json'],
+	['a parameter in a media type that is none', '/x', jsonParameter('anything'), null],
+	['a field without a name', '/x', form({ '': { type: 'string' } }, { '': { contentType: 'text/plain' } }), null],
+	['a field whose name is a line break', '/x', form({ '\n': { type: 'string' } }, { '\n': { contentType: 'text/plain' } }), null],
+	['twenty media types of 600 characters', '/x', { get: { responses: { 200: { description: 'ok', content: longTypes } } } }, null],
+	['a path of 9,000 characters', `/${'x'.repeat(9_000)}`, { get: { responses: { 200: { description: 'ok' } } } }, null],
+];
+
+for (const [what, path, item, sent] of STRANGE)
+	test(`an operation with ${what} becomes a tool whose config fits, or none`, async () => {
+		const document = { openapi: '3.1.0', info: { title: 'x', version: '1' }, paths: { [path]: item } };
+		const { operations } = await readWith(importer, JSON.stringify(document));
+		const [operation = assert.fail()] = operations;
+		if (operation.outcome === 'skipped') {
+			assert.match(operation.reasons.join(), /its path has more than 8000 characters/i);
+			return;
+		}
+		const { value, error } = http.config.validate(importer.tool(operation, api).executionConfig, { convert: false });
+		assert.equal(error, undefined);
+		if (sent !== null) assert.equal(value.parameters?.[0]?.contentType, sent);
+		assert.equal(/is no media type/.test(operation.reasons.join()), what.includes('that is none'));
+	});

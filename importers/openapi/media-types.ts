@@ -57,9 +57,15 @@ export function rankedMediaTypes(content: Json | undefined, root: JsonObject): M
 	return types.toSorted((a, b) => rankOf(a) - rankOf(b));
 }
 
-function readMediaType(name: string, raw: JsonObject): MediaType | null {
+/** Returns a media type as it can be sent; null for a key of a `content` map that is none. */
+export function wireName(name: string): string | null {
 	const spelled = name.trim();
-	if (!WIRE.test(spelled)) return null;
+	return WIRE.test(spelled) ? spelled : null;
+}
+
+function readMediaType(name: string, raw: JsonObject): MediaType | null {
+	const spelled = wireName(name);
+	if (spelled === null) return null;
 	const essence = mediaTypeOf(spelled);
 	const kind = KINDS.find(([pattern]) => pattern.test(essence))?.[1] ?? 'binary';
 	const contentType = SENT_AS[essence] ?? (essence.includes('*') ? 'application/octet-stream' : spelled);

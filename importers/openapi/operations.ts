@@ -161,6 +161,9 @@ function convertCall(listed: ListedOperation, operation: JsonObject, context: Do
 	return { ...schemas, definition, outcome: reasons.length > 0 ? 'degraded' : 'converted', reasons };
 }
 
+/** The executor takes no longer URLs. */
+const MAX_PATH_CHARS = 8_000;
+
 /** Returns the reason why the operation cannot become a tool; null when it can. */
 function faultOf({ method, path, raw }: ListedOperation, { methods }: ImportOptions): string | null {
 	if (!isObject(raw)) return 'it is not an object';
@@ -168,6 +171,7 @@ function faultOf({ method, path, raw }: ListedOperation, { methods }: ImportOpti
 	const isAsked = ON_REQUEST.every((one) => one !== method) || methods.some((one) => one === method);
 	if (!isAsked) return `${method} operations become tools only where options.methods of the import names them`;
 	if (!path.startsWith('/') || path.startsWith('//')) return 'its path does not begin with a single slash';
+	if (sentPath(path).length > MAX_PATH_CHARS) return `its path has more than ${MAX_PATH_CHARS} characters`;
 	if (/[\p{Cc}\\]/u.test(path)) return 'its path has characters that a URL cannot contain';
 	if (/[{}]/.test(path.replace(/\{[^{}]+\}/g, ''))) return 'the braces in its path do not match';
 	return sentPath(path)

@@ -122,7 +122,7 @@ const part = Joi.object<Part>({
 	xml: xml.description('For a part in XML: how its elements are written from the value'),
 });
 
-const parts = Joi.object().pattern(/./, part);
+const parts = Joi.object().pattern(/^/, part);
 
 /** Checks that the style exists in the parameter's location, and that a header's name is allowed. */
 const fitting = (value: Parameter, helpers: Joi.CustomHelpers): Parameter | Joi.ErrorReport => {

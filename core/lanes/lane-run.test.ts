@@ -10,7 +10,7 @@ import { createEgress } from '../egress/egress.ts';
 import { LaneRun } from './lane-run.ts';
 import { createLanes } from './lanes.ts';
 
-const api = { id: 'pets', name: 'Pets', version: 1, outbound: { maxConcurrent: 1 } };
+const api = { id: 'pets', name: 'Pets', version: 1, organizationId: 'acme', outbound: { maxConcurrent: 1 } };
 
 /** Starts an upstream that sends the beginning of its answer at once and the end on request, and one run of a tool that calls it. */
 async function setUp(t: TestContext) {

@@ -23,7 +23,7 @@ export interface Gate {
 	drop(): void;
 }
 
-export type LaneApi = Pick<ApiRow, 'id' | 'name' | 'version'> & { outbound: OutboundLimits };
+export type LaneApi = Pick<ApiRow, 'id' | 'organizationId' | 'name' | 'version'> & { outbound: OutboundLimits };
 
 /** A call that waits for its place. */
 export interface QueuedCall {

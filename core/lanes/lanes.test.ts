@@ -107,10 +107,20 @@ test('limits that are edited hold from the next call on, and a row that is older
 
 test('a process has so many lanes at most: one that has nothing to do makes room, one in use does not', async (t) => {
 	const lanes = localLanes(t);
-	const enter = (at: number) => lanes.enter({ ...apiWith({ maxConcurrent: 1 }), id: String(at) }, within(HOLD_MS));
+	const enter = (at: number) =>
+		lanes.enter({ ...apiWith({ maxConcurrent: 1 }), id: String(at), organizationId: String(at % 10) }, within(HOLD_MS));
 	const leaves = await Promise.all(Array.from({ length: 2000 }, (_, at) => enter(at)));
 	await assert.rejects(enter(2000), { code: 'rate_limited', message: /"Pets".*too many APIs/ });
 	leaves[7]?.();
 	(await enter(2000))();
 	for (const leave of leaves) leave();
+});
+
+test('an organization has an eighth of the lanes at most, also where its calls are far apart, so that there is one for others', async (t) => {
+	const lanes = localLanes(t);
+	const enter = (at: number, organizationId: string) =>
+		lanes.enter({ ...apiWith({ minTimeMs: 60_000 }), id: `${organizationId}${at}`, organizationId }, within(HOLD_MS));
+	for (let at = 0; at < 250; at++) (await enter(at, 'large'))();
+	await assert.rejects(enter(250, 'large'), { code: 'rate_limited', message: /too many APIs/ });
+	(await enter(0, 'small'))();
 });

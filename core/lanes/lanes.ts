@@ -32,6 +32,8 @@ export interface LaneParts {
 
 /** The most lanes of this process; beyond it, idle lanes are dropped, and if none is idle, calls of further APIs are refused. */
 const LANES = 2000;
+/** The most lanes of one organization: a lane whose spacing is long stays, and so do those of a tenant that calls each API once a minute. */
+const OF_ORGANIZATION = LANES / 8;
 const IDLE_MS = 60_000;
 const SWEEP_MS = 10_000;
 const PROBE_MS = 500;
@@ -42,7 +44,7 @@ const RETIRED = 8;
 export function laneOf(api: ApiRow | null): LaneApi | null {
 	const outbound = api?.outbound;
 	if (!outbound || (outbound.maxConcurrent === undefined && !outbound.minTimeMs)) return null;
-	return { id: api.id, name: api.name, version: api.version, outbound };
+	return { id: api.id, organizationId: api.organizationId, name: api.name, version: api.version, outbound };
 }
 
 export const createLanes = (parts: LaneParts): Lanes => new ApiLanes(parts);
@@ -84,12 +86,20 @@ class ApiLanes implements Lanes {
 	}
 
 	#make(api: LaneApi): Lane {
-		if (this.#lanes.size >= LANES) this.#sweep(0);
-		if (this.#lanes.size >= LANES)
+		if (this.#isFull(api)) this.#sweep(0);
+		if (this.#isFull(api))
 			throw new GatewayError('rate_limited', `The API "${api.name}" must wait: too many APIs are called at once. Try again later.`);
 		const lane = new Lane(api, this.#gate(api));
 		this.#lanes.set(api.id, lane);
 		return lane;
+	}
+
+	#isFull({ organizationId }: LaneApi): boolean {
+		if (this.#lanes.size < OF_ORGANIZATION) return false;
+		if (this.#lanes.size >= LANES) return true;
+		let own = 0;
+		for (const lane of this.#lanes.values()) if (lane.api.organizationId === organizationId) own += 1;
+		return own >= OF_ORGANIZATION;
 	}
 
 	#change(lane: Lane, api: LaneApi): void {

@@ -11,7 +11,7 @@ import type { Lanes } from '../lanes/lanes.ts';
 import type { NamedSecretLocation, Registry } from '../registry/registry.ts';
 import { loadConfig } from '../registry/stored-configs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
-import type { Memo } from '../shared/memo.ts';
+import { type Memo, shareOf } from '../shared/memo.ts';
 import type { Recorder } from '../store/recorder.ts';
 import type { LlmProviderRow, Store } from '../store/store.ts';
 import { spannedStream } from '../telemetry/spans.ts';
@@ -212,7 +212,7 @@ export class ModelConnections {
 		const { organizationId, outbound: limits, id, name, version } = row;
 		const plugin = `provider:${provider.name}`;
 		const log = boundLog(parent, { plugin, organizationId });
-		const api: LaneApi | null = limits && { id, name, version, outbound: limits };
+		const api: LaneApi | null = limits && { id, organizationId, name, version, outbound: limits };
 		const lane = api && new LaneRun({ lanes, api, signal, deadlineMs: CALL_MS });
 		const egress = this.egressOf(provider);
 		const run = new OutboundRun({ egress, breakers, log, organizationId, lane, signal, signer, api: null, credentials: [] });
@@ -227,7 +227,8 @@ export class ModelConnections {
 			},
 			fetch: (url, init = {}) => run.fetch(url, { signal, ...init }),
 			connect: (host, port, options) => run.connect(host, port, options),
-			memo: (key, ttlMs, compute) => memo.get(organizationId, `${plugin}:${organizationId}:${key}`, ttlMs, compute),
+			memo: (key, ttlMs, compute, options) =>
+				memo.get(organizationId, `${plugin}:${organizationId}:${key}`, ttlMs, compute, shareOf(plugin, key, options?.most)),
 			operator: registry.operator(plugin),
 			signal,
 		};

@@ -10,7 +10,7 @@ import { createLanes } from '../lanes/lanes.ts';
 import { Breakers } from './breakers.ts';
 import { OutboundRun } from './outbound.ts';
 
-const api = { id: 'pets', name: 'Pets', version: 1, outbound: { maxConcurrent: 1 } };
+const api = { id: 'pets', name: 'Pets', version: 1, organizationId: 'acme', outbound: { maxConcurrent: 1 } };
 const URL_OF = 'http://upstream.example:50051';
 /** The number of failures that opens a breaker. */
 const FAILURES = 10;

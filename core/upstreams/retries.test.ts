@@ -206,7 +206,7 @@ test('a caller who disconnects between two attempts ends the wait at once, with 
 
 test('each attempt takes a slot in the lane of the API, and returns it while it waits', async (t) => {
 	const { url, begun } = await answering(t, status(503), status(503));
-	const api = { id: 'pets', name: 'Pets', version: 1, outbound: { minTimeMs: 400 } };
+	const api = { id: 'pets', name: 'Pets', version: 1, organizationId: 'acme', outbound: { minTimeMs: 400 } };
 	const lanes = createLanes({ redis: null, log: silent });
 	t.after(() => lanes.close());
 	const { signal } = new AbortController();
@@ -219,7 +219,7 @@ test('each attempt takes a slot in the lane of the API, and returns it while it 
 
 test('when a slot would come too late, the caller gets the last response', async (t) => {
 	const { url, begun } = await answering(t, status(503));
-	const api = { id: 'pets', name: 'Pets', version: 1, outbound: { minTimeMs: 9000 } };
+	const api = { id: 'pets', name: 'Pets', version: 1, organizationId: 'acme', outbound: { minTimeMs: 9000 } };
 	const lanes = createLanes({ redis: null, log: silent });
 	t.after(() => lanes.close());
 	const lane = new LaneRun({ lanes, api, signal: new AbortController().signal, deadlineMs: 30_000 });

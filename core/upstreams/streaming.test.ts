@@ -36,7 +36,7 @@ async function setUp(t: TestContext, answers: Answer[], options: Options = {}) {
 		answer?.(response, request);
 	});
 	const lanes = localLanes(t);
-	const api = { id: 'pets', name: 'Pets', version: 1, outbound: outbound ?? {} };
+	const api = { id: 'pets', name: 'Pets', version: 1, organizationId: 'acme', outbound: outbound ?? {} };
 	const egress = local(t);
 	const makeRun = (): OutboundRun => {
 		const lane = outbound && new LaneRun({ lanes, api, signal, deadlineMs: 30_000 });

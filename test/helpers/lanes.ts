@@ -18,7 +18,13 @@ import { httpUpstream } from './upstream.ts';
 export const HOLD_MS = 20_000;
 const REPLICAS = 2;
 
-export const apiWith = (outbound: OutboundLimits, version = 1): LaneApi => ({ id: 'pets', name: 'Pets', version, outbound });
+export const apiWith = (outbound: OutboundLimits, version = 1): LaneApi => ({
+	id: 'pets',
+	organizationId: 'acme',
+	name: 'Pets',
+	version,
+	outbound,
+});
 
 export function localLanes(t: TestContext): Lanes {
 	const lanes = createLanes({ redis: null, log: silent });

@@ -110,8 +110,12 @@ export interface Context<O = unknown> {
 	deliver(delivery: NewDelivery): Promise<{ id: string }>;
 	/** The webhooks that this plugin sent from this gateway, or organization. */
 	readonly deliveries: Deliveries;
-	/** Computes a value once per key and `ttlMs` in this process, private to the plugin and the gateway; failures are not cached. */
-	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T>;
+	/**
+	 * Computes a value once per key and `ttlMs` in this process, private to the plugin and the gateway; failures are not cached.
+	 * @param options.most for keys that strangers choose, such as `document:<digest>`: so many values of this plugin whose keys begin alike, up to
+	 * the first colon, are kept of an organization, and the oldest give way
+	 */
+	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>, options?: { most?: number }): Promise<T>;
 	kv: KeyValue;
 	/** Not before an organization is known: see `organizations`. */
 	records: Records;

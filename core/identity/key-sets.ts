@@ -11,6 +11,8 @@ export interface KeySetRules {
 	maxKeys: number;
 	/** `debug` when untrusted clients choose the address, since they could cause warnings at will. */
 	logged: 'warn' | 'debug';
+	/** The most sets of an organization, where untrusted clients choose the address. */
+	most?: number;
 }
 
 const KEPT_MS = 10 * 60_000;
@@ -42,7 +44,12 @@ export interface PublishedKeys {
 }
 
 export const keysAt = (url: string, rules: KeySetRules, context: Context): Promise<PublishedKeys> =>
-	context.memo(`keys:${url}`, KEPT_MS, async () => publishedKeys(url, rules));
+	context.memo(
+		`${rules.most === undefined ? 'keys' : 'clients-keys'}:${url}`,
+		KEPT_MS,
+		async () => publishedKeys(url, rules),
+		rules.most === undefined ? {} : { most: rules.most },
+	);
 
 interface Reading {
 	startedAtMs: number;

@@ -62,3 +62,27 @@ test('without room the organization that holds the most gives way, its oldest fi
 	assert.deepEqual(await goneOf(memo, 'large', keys.slice(-90)), []);
 	assert.deepEqual(await goneOf(memo, 'large', ['key 0']), ['key 0']);
 });
+
+test('of a group whose values are bounded the oldest gives way, at one organization, and no other value', async (t) => {
+	stoppedClock(t);
+	const memo = new Memo(1_000);
+	const gone: string[] = [];
+	const ask = (organization: string, group: string, at: number) =>
+		memo.get(organization, `${group}:${at}`, 1_000, async () => void gone.push(`${organization} ${group} ${at}`), { group, most: 5 });
+	await goneOf(memo, 'a', ['document:0']);
+	for (const [organization, group] of [
+		['a', 'keys'],
+		['b', 'document'],
+	] as const)
+		await ask(organization, group, 0);
+	for (let at = 0; at < 50; at++) await ask('a', 'document', at);
+	assert.equal(memo.size, 8);
+	gone.length = 0;
+	for (let at = 49; at >= 44; at--) await ask('a', 'document', at);
+	for (const [organization, group] of [
+		['a', 'keys'],
+		['b', 'document'],
+	] as const)
+		await ask(organization, group, 0);
+	assert.deepEqual([gone, await goneOf(memo, 'a', ['document:0'])], [['a document 44'], []]);
+});

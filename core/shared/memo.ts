@@ -5,6 +5,12 @@ interface MemoEntry {
 	expiresAt: number;
 }
 
+/** A bound of the values of an organization that have the same group. */
+export interface MemoShare {
+	group: string;
+	most: number;
+}
+
 type Entries = Map<string, MemoEntry>;
 
 /** The entries that are looked at whenever one is added: expired ones are then at most a third of those that are good. */
@@ -24,8 +30,12 @@ export class Memo {
 		this.#capacity = capacity;
 	}
 
-	/** @param owner the organization that the value is of */
-	get<T>(owner: string, key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
+	/**
+	 * @param organization that the value is of
+	 * @param share where it has so many values of the group already, the oldest of those gives way
+	 */
+	get<T>(organization: string, key: string, ttlMs: number, compute: () => Promise<T>, share?: MemoShare): Promise<T> {
+		const owner = share ? `${organization} ${share.group}` : organization;
 		const now = performance.now();
 		const known = this.#owners.get(owner)?.get(key);
 		// Values of a key come from the same caller's `compute`, so the value is its T.
@@ -35,6 +45,8 @@ export class Memo {
 		this.#dropExpired(now);
 		this.#drop(owner, key);
 		this.#add(owner, key, entry);
+		if (share) this.#keep(owner, share.most);
+
 		value.catch(() => this.#owners.get(owner)?.get(key) === entry && this.#drop(owner, key));
 		return value;
 	}
@@ -49,6 +61,13 @@ export class Memo {
 		this.#owners.set(owner, entries.set(key, entry));
 		this.#size += 1;
 		if (this.#size > this.#capacity) this.#makeRoom();
+	}
+
+	/** Drops the oldest beyond so many. */
+	#keep(owner: string, most: number): void {
+		const entries = this.#owners.get(owner);
+		const [oldest] = entries?.keys() ?? [];
+		if (entries && oldest !== undefined && entries.size > most) this.#drop(owner, oldest);
 	}
 
 	#drop(owner: string, key: string): void {
@@ -86,3 +105,7 @@ export class Memo {
 		}
 	}
 }
+
+/** Returns the share of a memo that the values of a plugin have whose keys begin alike; none where they are not bounded. */
+export const shareOf = (plugin: string, key: string, most: number | undefined): MemoShare | undefined =>
+	most === undefined ? undefined : { group: `${plugin}:${key.split(':', 1)[0]}`, most };

@@ -36,6 +36,7 @@ import type { KeptPage, RunResult } from '../contract/results.ts';
 import type { SandboxTask } from '../contract/sandbox.ts';
 import type { Skill } from '../contract/skills.ts';
 import { checkedValues } from '../shared/check-record.ts';
+import { shareOf } from '../shared/memo.ts';
 import { stream } from '../upstreams/streaming.ts';
 import { askUser } from './asking.ts';
 import type { CallParts, Services } from './call-parts.ts';
@@ -143,8 +144,14 @@ export class PluginCall implements Call {
 		return this.#desk().deliveries(this.#parts);
 	}
 
-	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>): Promise<T> {
-		return this.#services.memo.get(this.#parts.organizationId, `${this.#private()}:${key}`, ttlMs, compute);
+	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>, options?: { most?: number }): Promise<T> {
+		return this.#services.memo.get(
+			this.#parts.organizationId,
+			`${this.#private()}:${key}`,
+			ttlMs,
+			compute,
+			shareOf(this.#parts.plugin, key, options?.most),
+		);
 	}
 
 	settings(): Promise<OrganizationSettings> {

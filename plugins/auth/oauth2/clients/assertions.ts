@@ -28,7 +28,7 @@ const TOLERANCE_SECONDS = 30;
 /** The tolerated difference between the clocks of replicas and of the database. */
 const MARGIN_SECONDS = 5 * 60;
 /** The limits for keys of a client, lower than for a configured issuer's, since anyone may publish a client. */
-const RULES: KeySetRules = { maxBytes: 64 * 1024, maxKeys: 20, logged: 'debug' };
+const RULES: KeySetRules = { maxBytes: 16 * 1024, maxKeys: 20, logged: 'debug', most: 200 };
 
 /** Reads the assertion of a request. @throws invalid_request, invalid_client */
 export function presentAssertion(parameters: Parameters): { id: string; assertion: string } | null {

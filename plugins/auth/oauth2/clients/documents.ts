@@ -13,6 +13,8 @@ const METHODS: readonly ClientMethod[] = ['none', 'private_key_jwt'];
 const MAX_ID_LENGTH = 1000;
 /** §6.6 of the draft recommends 5 KB. Anybody may name documents, each of which is kept for a while. */
 const MAX_BYTES = 16 * 1024;
+/** The documents of an organization that a process keeps. */
+const MOST = 200;
 const TIMEOUT_MS = 5000;
 const KEPT_MS = 10 * 60_000;
 /** The time for which a failed read is cached, so that nobody can make the service fetch without end. */
@@ -23,19 +25,28 @@ const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /** Reads the client that a URL describes. @throws invalid_client, saying what is wrong with the document */
 export const readClientDocument = (id: string, context: Context): Promise<Client> =>
-	context.memo(`document:${digest(id)}`, KEPT_MS, async () => {
-		const read = await tryDocument(id, context);
-		if (read instanceof OAuthFault) throw new OAuthFault(read.error, read.description);
-		return read;
-	});
+	context.memo(
+		`document:${digest(id)}`,
+		KEPT_MS,
+		async () => {
+			const read = await tryDocument(id, context);
+			if (read instanceof OAuthFault) throw new OAuthFault(read.error, read.description);
+			return read;
+		},
+		{ most: MOST },
+	);
 
 /** Reads a document and returns a fault instead of throwing it, so that the fault is cached as well. */
 const tryDocument = (id: string, context: Context): Promise<Client | OAuthFault> =>
-	context.memo(`tried:${digest(id)}`, REFUSED_MS, () =>
-		fetchDocument(id, context).catch((thrown: unknown) => {
-			if (thrown instanceof OAuthFault) return thrown;
-			throw thrown;
-		}),
+	context.memo(
+		`tried:${digest(id)}`,
+		REFUSED_MS,
+		() =>
+			fetchDocument(id, context).catch((thrown: unknown) => {
+				if (thrown instanceof OAuthFault) return thrown;
+				throw thrown;
+			}),
+		{ most: MOST },
 	);
 
 async function fetchDocument(id: string, context: Context): Promise<Client> {

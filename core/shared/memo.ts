@@ -46,7 +46,6 @@ export class Memo {
 		this.#drop(owner, key);
 		this.#add(owner, key, entry);
 		if (share) this.#keep(owner, share.most);
-
 		value.catch(() => this.#owners.get(owner)?.get(key) === entry && this.#drop(owner, key));
 		return value;
 	}

@@ -3,7 +3,9 @@
 import { escapeXml, escapeXmlAttribute, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import { attributeKey, type TypeModel } from './model.ts';
 import { givenName, type Names, pointer, XSD, XSI } from './names.ts';
+import type { SizeBudget } from './size-budget.ts';
 import { writeText } from './text.ts';
+import type { Steps } from './writer.ts';
 
 interface AnyContext {
 	/** JSON pointer of the value in the arguments. */
@@ -11,30 +13,39 @@ interface AnyContext {
 	/** Namespace of names without one of their own. */
 	uri: string;
 	names: Names;
+	sizeBudget: SizeBudget;
 }
 
 const BUILT_IN = /^xs:([A-Za-z]+)$/;
 
 /** Writes an element; a list once per item. @param isGiven whether the name comes from the arguments. @throws validation_failed */
-export function writeAnything(name: string, value: Json, { at, uri, names }: AnyContext, isGiven = false): string {
-	if (Array.isArray(value))
-		return value.map((item, index) => writeAnything(name, item, { at: `${at}/${index}`, uri, names }, isGiven)).join('');
+export function* writeAnything(name: string, value: Json, context: AnyContext, isGiven = false): Steps<string> {
+	yield;
+	const { at, uri, names, sizeBudget } = context;
+	if (Array.isArray(value)) {
+		let items = '';
+		for (const [index, item] of value.entries()) items += yield* writeAnything(name, item, { ...context, at: `${at}/${index}` }, isGiven);
+		return items;
+	}
 	const full = isGiven ? givenName(name, uri, at) : null;
 	const tag = full ? names.qualify(full.uri, full.local) : name;
-	if (value === null) return `<${tag} ${names.qualify(XSI, 'nil')}="true"/>`;
-	if (!isObject(value)) return `<${tag}>${escapeXml(writeText('xs:string', value, at))}</${tag}>`;
-	const { attributes, content } = writeMembers(value, { at, uri: full?.uri ?? uri, names });
-	return content === '' ? `<${tag}${attributes}/>` : `<${tag}${attributes}>${content}</${tag}>`;
+	if (value === null) return sizeBudget.spend(`<${tag} ${names.qualify(XSI, 'nil')}="true"/>`, at);
+	if (!isObject(value)) return sizeBudget.spend(`<${tag}>${escapeXml(writeText('xs:string', value, at))}</${tag}>`, at);
+	const { attributes, content } = yield* writeMembers(value, { ...context, uri: full?.uri ?? uri });
+	if (content === '') return sizeBudget.spend(`<${tag}${attributes}/>`, at);
+	return sizeBudget.spend(`<${tag}${attributes}>`, at) + content + sizeBudget.spend(`</${tag}>`, at);
 }
 
-function writeMembers(members: JsonObject, context: AnyContext): { attributes: string; content: string } {
+function* writeMembers(members: JsonObject, context: AnyContext): Steps<{ attributes: string; content: string }> {
+	const { names, sizeBudget } = context;
 	const parts = { attributes: '', content: '' };
 	for (const [key, value] of Object.entries(members)) {
+		yield;
 		const at = pointer(context.at, key);
-		if (key === '@xsi:type') parts.attributes += givenType(value, at, context.names);
-		else if (key.startsWith('@')) parts.attributes += givenAttribute(key, value, at, context.names);
-		else if (key === '$value') parts.content += value === null ? '' : escapeXml(writeText('xs:string', value, at));
-		else parts.content += writeAnything(key, value, { ...context, at }, true);
+		if (key === '@xsi:type') parts.attributes += givenType(value, at, names);
+		else if (key.startsWith('@')) parts.attributes += givenAttribute(key, value, at, names);
+		else if (key === '$value') parts.content += value === null ? '' : sizeBudget.spend(escapeXml(writeText('xs:string', value, at)), at);
+		else parts.content += yield* writeAnything(key, value, { ...context, at }, true);
 	}
 	return parts;
 }
@@ -59,12 +70,12 @@ interface Qualifying {
 }
 
 /** @returns the attributes with a space before each, and the keys that are not elements */
-export function writeAttributes(
+export function* writeAttributes(
 	type: TypeModel,
 	members: JsonObject,
 	at: string,
 	{ names, uriOf }: Qualifying,
-): { written: string; keys: Set<string> } {
+): Steps<{ written: string; keys: Set<string> }> {
 	const keys = new Set(['@xsi:type', ...(type.text === undefined ? [] : ['$value'])]);
 	let written = '';
 	for (const attribute of type.attributes ?? []) {
@@ -77,6 +88,7 @@ export function writeAttributes(
 	}
 	for (const [key, value] of Object.entries(members)) {
 		if (!key.startsWith('@') || keys.has(key)) continue;
+		yield;
 		if (!type.open && !type.anyAttribute) throw invalid(pointer(at, key), `${pointer(at, key)} is not a known attribute.`);
 		keys.add(key);
 		written += givenAttribute(key, value, pointer(at, key), names);

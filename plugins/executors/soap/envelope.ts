@@ -5,6 +5,7 @@ import type { SoapConfig } from './config.ts';
 import { createMatchBudget } from './match-budget.ts';
 import type { MessageModel } from './model.ts';
 import { createNames, ENCODINGS, ENVELOPES } from './names.ts';
+import { createSizeBudget } from './size-budget.ts';
 import { type Steps, typeNamed, type Writing, writeContent, writeElement } from './writer.ts';
 
 /** Name of the argument if the body is a single value. */
@@ -14,7 +15,8 @@ const VALUE = 'value';
 export async function writeEnvelope(config: SoapConfig, args: JsonObject, security: string): Promise<string> {
 	const { request, version } = config;
 	const names = createNames();
-	const writing: Writing = { config, names, matchBudget: createMatchBudget(), isEncoded: request.encoded === true };
+	const budgets = { matchBudget: createMatchBudget(), sizeBudget: createSizeBudget() };
+	const writing: Writing = { config, names, ...budgets, isEncoded: request.encoded === true };
 	const { [request.headerKey ?? '']: header, ...rest } = args;
 	const members = Object.fromEntries(Object.entries(rest).map(([name, value]) => [request.arguments?.[name] ?? name, value]));
 	const headers = security + (await inSlices(writeHeader(request, header, { ...writing, isEncoded: false })));

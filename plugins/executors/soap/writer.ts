@@ -19,6 +19,7 @@ import {
 } from './model.ts';
 import { ENCODINGS, type Names, pointer, XSD, XSI } from './names.ts';
 import { type Pending, pendingOf } from './pending.ts';
+import type { SizeBudget } from './size-budget.ts';
 import { writeText } from './text.ts';
 
 /** Work that yields now and then, so that it does not block the event loop: a message can be a megabyte. */
@@ -28,6 +29,7 @@ export interface Writing {
 	config: SoapConfig;
 	names: Names;
 	matchBudget: MatchBudget;
+	sizeBudget: SizeBudget;
 	/** Whether every element gets an `xsi:type`, as SOAP's encoding requires. */
 	isEncoded: boolean;
 }
@@ -46,18 +48,19 @@ export const typeNamed = (type: string, { config }: Pick<Writing, 'config'>): Ty
 /** @param at JSON pointer of the value in the arguments. @throws validation_failed */
 export function* writeElement(element: ElementModel, value: Json, at: string, writing: Writing, extra = ''): Steps<string> {
 	yield;
-	const { names, isEncoded } = writing;
+	const { names, isEncoded, sizeBudget } = writing;
 	const tag = names.qualify(uriOf(element.ns, writing), element.name);
-	if (value === null) return writeNull(element, tag, at, names);
-	if (element.type === 'xs:anyType') return writeAnything(tag, value, { at, uri: uriOf(element.ns, writing), names });
+	if (value === null) return sizeBudget.spend(writeNull(element, tag, at, names), at);
+	if (element.type === 'xs:anyType') return yield* writeAnything(tag, value, { at, uri: uriOf(element.ns, writing), names, sizeBudget });
 	if (element.type.startsWith('xs:')) {
 		const type = isEncoded ? ` ${names.qualify(XSI, 'type')}="${names.qualify(XSD, element.type.replace(/^xs:|\*$/g, ''))}"` : '';
-		return `<${tag}${extra}${type}>${escapeXml(writeText(element.type, value, at))}</${tag}>`;
+		return sizeBudget.spend(`<${tag}${extra}${type}>${escapeXml(writeText(element.type, value, at))}</${tag}>`, at);
 	}
 	const type = typeNamed(element.type, writing);
 	if (type.array) return yield* writeArray(type.array, tag, value, at, writing);
 	const { attributes, content } = yield* writeContent(type, value, at, writing);
-	return content === '' ? `<${tag}${extra}${attributes}/>` : `<${tag}${extra}${attributes}>${content}</${tag}>`;
+	if (content === '') return sizeBudget.spend(`<${tag}${extra}${attributes}/>`, at);
+	return sizeBudget.spend(`<${tag}${extra}${attributes}>`, at) + content + sizeBudget.spend(`</${tag}>`, at);
 }
 
 function writeNull({ nil, optional, type }: ElementModel, tag: string, at: string, names: Names): string {
@@ -78,11 +81,11 @@ export function* writeContent(
 		isObject(value) || declared.text === undefined || Array.isArray(value) ? membersOf(value, at) : { $value: value };
 	const { type, shown } = chosenType(declared, members, at, writing);
 	writing.matchBudget.spend(type.of ?? [], at);
-	const { written, keys } = writeAttributes(type, members, at, { names: writing.names, uriOf: (ns) => uriOf(ns, writing) });
+	const { written, keys } = yield* writeAttributes(type, members, at, { names: writing.names, uriOf: (ns) => uriOf(ns, writing) });
 	const pending = pendingOf(members, type, keys, at);
-	const text = type.text === undefined || members['$value'] === undefined ? '' : writeValue(type, members['$value'], at);
+	const text = type.text === undefined || members['$value'] === undefined ? '' : writeValue(type, members['$value'], at, writing);
 	const content = yield* writeAll(type.of ?? [], pending, at, writing);
-	const others = type.open && !takesAny(type.of ?? []) ? writeOthers(pending, uriOf(type.ns, writing), writing) : '';
+	const others = type.open && !takesAny(type.of ?? []) ? yield* writeOthers(pending, uriOf(type.ns, writing), writing) : '';
 	pending.assertEmpty();
 	return { attributes: shown + written, content: text + content + others };
 }
@@ -92,8 +95,9 @@ function membersOf(value: Json, at: string): JsonObject {
 	throw invalid(at, `${at || '/'} must be an object.`);
 }
 
-function writeValue({ text = 'xs:string' }: TypeModel, value: Json, at: string): string {
-	return value === null ? '' : escapeXml(writeText(text, value, pointer(at, '$value')));
+function writeValue({ text = 'xs:string' }: TypeModel, value: Json, at: string, { sizeBudget }: Writing): string {
+	const place = pointer(at, '$value');
+	return value === null ? '' : sizeBudget.spend(escapeXml(writeText(text, value, place)), place);
 }
 
 /** Returns the type itself, or the one that `@xsi:type` names. */
@@ -125,7 +129,7 @@ function* writeAll(particles: readonly Particle[], pending: Pending, at: string,
 
 function* writeParticle(particle: Particle, pending: Pending, at: string, writing: Writing): Steps<string> {
 	if (isElement(particle)) return yield* writeMember(particle, pending, at, writing);
-	if (particle.any) return writeOthers(pending, '', writing);
+	if (particle.any) return yield* writeOthers(pending, '', writing);
 	return yield* writeGroup(particle, pending, at, writing);
 }
 
@@ -169,17 +173,16 @@ function* writeMember(element: ElementModel, pending: Pending, at: string, writi
 	throw invalid(place, `${place} is required but is missing.`);
 }
 
-function writeOthers(pending: Pending, uri: string, { names }: Writing): string {
-	return pending
-		.takeOthers()
-		.map(({ key, value, at }) => writeAnything(key, value, { at, uri, names }, true))
-		.join('');
+function* writeOthers(pending: Pending, uri: string, { names, sizeBudget }: Writing): Steps<string> {
+	let written = '';
+	for (const { key, value, at } of pending.takeOthers()) written += yield* writeAnything(key, value, { at, uri, names, sizeBudget }, true);
+	return written;
 }
 
 /** Writes an array in SOAP's encoding (SOAP 1.1 §5.4.2; SOAP 1.2 part 2, §3.1.6). */
 function* writeArray(item: ElementModel, tag: string, value: Json, at: string, writing: Writing): Steps<string> {
 	if (!Array.isArray(value)) throw invalid(at, `${at} must be an array.`);
-	const { names, config } = writing;
+	const { names, config, sizeBudget } = writing;
 	const encoding = ENCODINGS[config.version];
 	const type = itemType(item, writing);
 	const sized =
@@ -189,7 +192,7 @@ function* writeArray(item: ElementModel, tag: string, value: Json, at: string, w
 	const shown = writing.isEncoded ? ` ${names.qualify(XSI, 'type')}="${names.qualify(encoding, 'Array')}"` : '';
 	let items = '';
 	for (const [index, one] of value.entries()) items += yield* writeElement({ ...item, nil: true }, one, `${at}/${index}`, writing);
-	return `<${tag}${shown}${sized}>${items}</${tag}>`;
+	return sizeBudget.spend(`<${tag}${shown}${sized}>`, at) + items + sizeBudget.spend(`</${tag}>`, at);
 }
 
 function itemType({ type }: ElementModel, writing: Writing): string {

@@ -1,0 +1,115 @@
+// The length of messages, and the steps in which content is written that a schema leaves open.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Joi from 'joi';
+import { asGatewayError, type Json, type JsonObject } from '../../../core/index.ts';
+import { config as rules, type SoapConfig } from './config.ts';
+import { writeEnvelope } from './envelope.ts';
+import { createMatchBudget } from './match-budget.ts';
+import type { ElementModel, TypeModel } from './model.ts';
+import { createNames } from './names.ts';
+import { createSizeBudget } from './size-budget.ts';
+import { type Writing, writeElement } from './writer.ts';
+
+const MAX_CHARS = 8 * 1024 * 1024;
+const LONG = 'k'.repeat(500);
+const MANY = 20_000;
+
+/** Makes the config of a message `Do` with one element of this type in no namespace. */
+const configOf = (element: Partial<ElementModel>, types: Record<string, TypeModel> = {}, encoded = false): SoapConfig =>
+	Joi.attempt(
+		{
+			version: '1.1',
+			style: encoded ? 'rpc' : 'document',
+			action: '',
+			namespaces: {},
+			types: { Do: { of: [{ name: 'a', type: 'xs:string', ...element }] }, ...types },
+			request: { root: 'content', element: { name: 'Do', type: 'Do' }, encoded },
+		},
+		rules,
+	);
+
+const ANY: SoapConfig = configOf({ type: 'xs:anyType' });
+const OPEN: SoapConfig = configOf({ type: 'T' }, { T: { open: true } });
+const WILD: SoapConfig = configOf({ type: 'T' }, { T: { of: [{ any: true, optional: true, most: 0 }] } });
+const named = (value: Json): JsonObject => ({ a: { [LONG]: value } });
+const list = Array<Json>(MANY).fill(1);
+
+const TOO_LONG: [what: string, config: SoapConfig, args: JsonObject, path: RegExp][] = [
+	['a value of any type', ANY, named(list), /^\/a\/k{100}\/8\d{3}$/],
+	['an open type', OPEN, named(list), /^\/a\/k{100}\/8\d{3}$/],
+	['a place for any element', WILD, named(list), /^\/a\/k{100}\/8\d{3}$/],
+	['lists in lists', ANY, named(Array<Json>(MANY / 10).fill(Array(10).fill(null))), /^\/a\/k{100}\/\d+\/\d$/],
+	['empty objects', ANY, named(Array<Json>(MANY).fill({})), /^\/a\/k{100}\/1\d{4}$/],
+	['an element with a long name', configOf({ name: LONG, many: true, most: 0 }), { [LONG]: list }, /^\/k{100}\/8\d{3}$/],
+	[
+		'a nil element with a long name',
+		configOf({ name: LONG, many: true, most: 0, nil: true }),
+		{ [LONG]: Array(MANY).fill(null) },
+		/\/\d+$/,
+	],
+	[
+		'an attribute whose value is fixed',
+		configOf(
+			{ type: 'T', many: true, most: 0 },
+			{ T: { attributes: [{ name: 'b', type: 'xs:string', fixed: LONG }], of: [{ name: 'c', type: 'xs:int', optional: true }] } },
+		),
+		{ a: Array(MANY).fill({ c: 1 }) },
+		/^\/a\/\d+(?:\/c)?$/,
+	],
+	[
+		"items of an array in SOAP's encoding",
+		configOf({ type: 'T' }, { T: { array: { name: LONG, type: 'xs:int' } } }, true),
+		{ a: list },
+		/^\/a\/\d+$/,
+	],
+];
+
+for (const [what, config, args, path] of TOO_LONG)
+	test(`A message that would be too long by ${what} is refused, by the value that is too much`, async () => {
+		await assert.rejects(writeEnvelope(config, args, ''), (error) => {
+			const ours = asGatewayError(error);
+			assert.equal(ours?.code, 'validation_failed', String(error));
+			assert.match(ours.details[0]?.path ?? '', path);
+			assert.match(ours.message, /makes the message too long: it can have at most 8388608 characters\.$/);
+			return true;
+		});
+	});
+
+test('A message can be as long as the bound, to the character, with whatever it holds', async () => {
+	const inside = async (config: SoapConfig, args: JsonObject): Promise<number> =>
+		/<soap:Body>(.*)<\/soap:Body>/s.exec(await writeEnvelope(config, args, ''))?.[1]?.length ?? assert.fail();
+	const mixed = (text: string): JsonObject => ({
+		a: { '@b': '"', $value: text, c: { d: [null, {}, true, { $value: '', e: '&' }] }, f: { '@xsi:type': 'xs:int', $value: 5 } },
+	});
+	const arrays = configOf({ type: 'T' }, { T: { array: { name: 'i', type: 'T2' } }, T2: { text: 'xs:string' } }, true);
+	const kinds: [SoapConfig, (text: string) => JsonObject][] = [
+		[ANY, mixed],
+		[OPEN, (text) => ({ a: { b: text, c: [1, null] } })],
+		[configOf({}), (text) => ({ a: text })],
+		[
+			configOf({ type: 'T' }, { T: { text: 'xs:string', attributes: [{ name: 'b', type: 'xs:int' }] } }),
+			(text) => ({ a: { $value: text, '@b': 1 } }),
+		],
+		[arrays, (text) => ({ a: [null, {}, text] })],
+	];
+	for (const [config, argsOf] of kinds) {
+		const fits = MAX_CHARS - (await inside(config, argsOf('x'))) + 1;
+		assert.equal(await inside(config, argsOf('x'.repeat(fits))), MAX_CHARS);
+		await assert.rejects(inside(config, argsOf('x'.repeat(fits + 1))), /makes the message too long/);
+	}
+});
+
+test('Content that a schema leaves open is written in as many steps as it has elements and attributes', () => {
+	const count = 1_000;
+	const args: JsonObject = { a: { b: Array<Json>(count).fill(1), c: Array<Json>(count).fill([]), d: Array<Json>(count).fill({ e: 1 }) } };
+	const attributes = Object.fromEntries(Array.from({ length: count }, (_, index) => [`@b${index}`, 1]));
+	for (const config of [ANY, OPEN, WILD]) {
+		const budgets = { matchBudget: createMatchBudget(), sizeBudget: createSizeBudget() };
+		const writing: Writing = { config, names: createNames(), ...budgets, isEncoded: false };
+		const stepsOf = (given: JsonObject): number => [...writeElement({ name: 'Do', type: 'Do' }, given, '', writing)].length;
+		assert.ok(stepsOf(args) >= 4 * count, String(stepsOf(args)));
+		if (config !== WILD) assert.ok(stepsOf({ a: attributes }) >= count, String(stepsOf({ a: attributes })));
+	}
+});

@@ -18,7 +18,12 @@ export interface Reading {
 	budget: { elements: number; chars: number };
 	/** Finders of child elements, by type, made on demand. */
 	finders: Map<TypeModel, Finder>;
+	/** Subtypes by the name that `xsi:type` shows, by declared type, made on demand. */
+	subtypes: Map<TypeModel, Subtypes>;
 }
+
+/** Subtypes by `nameKey`. */
+type Subtypes = ReadonlyMap<string, { type: TypeModel; value: string }>;
 
 type Finder = (child: XmlElement) => ElementModel | undefined;
 
@@ -34,7 +39,7 @@ const SCHEMELESS = new Set<string>([XSI, ...Object.values(ENVELOPES), ...Object.
 /** @param root element whose descendants may be referred to. @param isEncoded whether references are followed */
 export function createReading(config: SoapConfig, root: XmlElement, isEncoded: boolean, attachments: Reading['attachments']): Reading {
 	const budget = { elements: MAX_ELEMENTS, chars: MAX_CHARS };
-	return { config, attachments, referred: isEncoded ? indexIds(root) : null, budget, finders: new Map() };
+	return { config, attachments, referred: isEncoded ? indexIds(root) : null, budget, finders: new Map(), subtypes: new Map() };
 }
 
 function indexIds(root: XmlElement): Map<string, XmlElement> {
@@ -136,12 +141,29 @@ function* readComplex(declared: TypeModel, element: XmlElement, reading: Reading
 function typeShown(declared: TypeModel, element: XmlElement, reading: Reading): { type: TypeModel; value: string | null } {
 	const shown = declared.subtypes && attributeOf(element, 'type', XSI);
 	const name = shown ? resolveName(shown, element) : null;
-	for (const [value, id] of Object.entries((name && declared.subtypes) ?? {})) {
-		const type = typeNamed(id, reading);
-		if (type.qname?.[1] === name?.local && uriOf(type.qname?.[0], reading) === name?.uri) return { type, value };
-	}
-	return { type: declared, value: null };
+	const subtype = name ? subtypesOf(declared, reading).get(nameKey(name.uri, name.local)) : undefined;
+	return subtype ?? { type: declared, value: null };
 }
+
+function subtypesOf(declared: TypeModel, reading: Reading): Subtypes {
+	const known = reading.subtypes.get(declared) ?? indexSubtypes(declared, reading);
+	reading.subtypes.set(declared, known);
+	return known;
+}
+
+/** Indexes the subtypes of a type; the first of those with one name counts. */
+function indexSubtypes({ subtypes = {} }: TypeModel, reading: Reading): Subtypes {
+	const found = new Map<string, { type: TypeModel; value: string }>();
+	for (const [value, id] of Object.entries(subtypes)) {
+		const type = typeNamed(id, reading);
+		const key = type.qname && nameKey(uriOf(type.qname[0], reading), type.qname[1]);
+		if (key !== undefined && !found.has(key)) found.set(key, { type, value });
+	}
+	return found;
+}
+
+/** Joins a name by a character that XML does not have, since either part may hold spaces. */
+const nameKey = (uri: string, local: string): string => `${uri}\u0000${local}`;
 
 function readAttributes({ attributes = [] }: TypeModel, element: XmlElement, reading: Reading, result: Members): void {
 	for (const { local, uri, value } of element.attributes) {

@@ -48,7 +48,8 @@ function indexIds(root: XmlElement): Map<string, XmlElement> {
 	for (let next = open.pop(); next !== undefined; next = open.pop()) {
 		const id = attributeOf(next, 'id') ?? attributeOf(next, 'id', ENCODINGS['1.2']);
 		if (id !== null && !found.has(id)) found.set(id, next);
-		open.push(...next.children);
+		// Spread into one call, more than some hundred thousand children would overflow the stack.
+		for (const child of next.children) open.push(child);
 	}
 	return found;
 }

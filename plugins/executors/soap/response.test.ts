@@ -158,6 +158,19 @@ test("An answer in SOAP's encoding is put together from its parts", async (t) =>
 	assert.ok(cpuMs < 5_000, `${cpuMs} ms`);
 });
 
+test("An answer in SOAP's encoding can hold as many items as any other, in one list and in a fault", async (t) => {
+	const count = 190_000;
+	const items = '<i/>'.repeat(count);
+	const asked: Asked = { tool: ['calculator.wsdl', '/Sum'], args: { numbers: [], at: { x: 1, y: 1 } } };
+	const { structured, isError, ...rest } = await answer(t, { body: enveloped(`<r><other>${items}</other></r>`) }, asked);
+	assert.equal(isError, undefined, textOf(rest).slice(0, 200));
+	assert.equal(JSON.stringify(structured).length, `{"other":{"i":[${'"",'.repeat(count - 1)}""]}}`.length);
+	const fault = `<e:Fault><faultcode>e:Server</faultcode><faultstring>full</faultstring><detail>${items}</detail></e:Fault>`;
+	const failed = await answer(t, { status: 500, body: enveloped(fault) }, asked);
+	assert.equal(failed.isError, true);
+	assert.match(textOf(failed), /^SOAP fault Server: full\nDetail: \{"i":\["","",/);
+});
+
 test('An answer without a body says that the message was accepted', async (t) => {
 	const { isError, content: blocks } = await answer(t, { status: 202 }, { tool: ['shop.wsdl', '/Notify'], args: { value: 'x' } });
 	assert.deepEqual(

@@ -54,9 +54,9 @@ export async function readResponse(response: OutboundResponse, config: SoapConfi
 		if (response.status === 202 && !config.response) return accepted(response);
 		return response.status >= 400 ? failedResult(response, secrets) : noMessage(response, read.fault, secrets);
 	}
-	const reading = createReading(config, read.root, config.response?.encoded === true, read.attachments);
-	const fault = faultIn(read.body, config);
 	try {
+		const reading = createReading(config, read.root, config.response?.encoded === true, read.attachments);
+		const fault = faultIn(read.body, config);
 		if (fault) return faultResult(fault, await readDetail(fault, reading, signal), secrets);
 		if (response.status >= 400) return failedResult(response, secrets);
 		const result = await inSteps(resultOf(read, config, reading), signal);

@@ -53,3 +53,24 @@ test('an Any in an Any without end ends as bytes', () => {
 	const text = JSON.stringify(shown(inner));
 	assert.ok(text.includes('google.protobuf.Any.unread') && !text.includes('units'));
 });
+
+test('unknown types are one type, which is not made for each of their names', () => {
+	const { registry } = codec.types;
+	const fields = registry.getMessage('x.y.Z')?.fields;
+	assert.ok(fields && registry.getMessage('another.Name')?.fields === fields);
+});
+
+test('a type that one tool does not know is known to another', async () => {
+	const money = any('shop.v1.Money', Buffer.of(16, 1));
+	const known = { '@type': 'type.googleapis.com/shop.v1.Money', units: '1' };
+	const text = `syntax = "proto3"; import "google/protobuf/any.proto";
+		service S { rpc Get(M) returns (M); } message M { repeated google.protobuf.Any all = 1; }`;
+	const other = (await importTools(importer, new Map([['a.proto', Buffer.from(text)]]))).get('S_Get');
+	const all = Buffer.concat([money, any('x.Y', Buffer.of()), money].map((one) => field(1, toBinary(AnySchema, one))));
+	const bytes = { '@type': 'type.googleapis.com/shop.v1.Money', value: 'EAE=' };
+	for (let round = 0; round < 2; round++) {
+		const decoded = createCodec(await config.validateAsync(other?.executionConfig)).decode(all);
+		assert.deepEqual(decoded, { all: [bytes, { '@type': 'type.googleapis.com/x.Y' }, bytes] });
+		assert.deepEqual(shown(money), known);
+	}
+});

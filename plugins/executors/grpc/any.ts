@@ -25,6 +25,8 @@ const ANY = 'google.protobuf.Any';
 const MAX_LEVELS = 32;
 const FULL_NAME = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 const MAX_NAME_CHARS = 500;
+/** The fields of a message that take as long as an Any of an unknown type. */
+export const ANY_FIELDS = 10;
 const NAMELESS = 'type.googleapis.com/unknown';
 
 export interface AnyTypes {
@@ -36,21 +38,32 @@ export interface AnyTypes {
 
 export function anyTypes(known: FileRegistry): AnyTypes {
 	const find = (name: string): DescMessage | undefined => known.getMessage(name) ?? RPC_FILES.getMessage(name);
-	return { find, registry: { ...known, getMessage: (name) => find(name) ?? unknownType(name) } };
+	return { find, registry: { ...known, getMessage: (name) => find(name) ?? unknownNamed(name) } };
 }
 
-/** Makes the type `message <name> { bytes value = 1; }`, which on the wire is a BytesValue. */
-function unknownType(name: string): DescMessage | undefined {
-	const at = name.lastIndexOf('.');
+/** A name that no type can have. */
+const NO_NAME = 'an unknown type';
+
+/**
+ * The type of all messages whose type is unknown, which bears the name that was asked for last: the library compiles a type at its first use,
+ * which takes as long as reading fifty messages of it. It compiles this one by the name that no type has, and messages of it keep that.
+ */
+const UNKNOWN: DescMessage & { typeName: string } = { ...unknownType(), typeName: NO_NAME };
+create(UNKNOWN);
+
+function unknownNamed(name: string): DescMessage {
+	UNKNOWN.typeName = name;
+	return UNKNOWN;
+}
+
+/** Makes the type `message Unknown { bytes value = 1; }`, which on the wire is a BytesValue. */
+function unknownType(): DescMessage {
 	const field = { name: 'value', jsonName: 'value', number: 1, label: Label.OPTIONAL, type: Type.BYTES };
-	const messageType = [{ name: name.slice(at + 1), field: [field] }];
-	const file = create(FileDescriptorProtoSchema, {
-		name: 'unknown.proto',
-		syntax: 'proto3',
-		package: name.slice(0, Math.max(0, at)),
-		messageType,
-	});
-	return createFileRegistry(file, () => undefined).getMessage(name);
+	const messageType = [{ name: 'Unknown', field: [field] }];
+	const file = create(FileDescriptorProtoSchema, { name: 'unknown.proto', syntax: 'proto3', messageType });
+	const made = createFileRegistry(file, () => undefined).getMessage('Unknown');
+	if (!made) throw new Error('The type for unknown ones cannot be made.');
+	return made;
 }
 
 const nameIn = (typeUrl: string): string => typeUrl.slice(typeUrl.lastIndexOf('/') + 1);

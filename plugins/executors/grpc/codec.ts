@@ -14,7 +14,7 @@ import {
 } from '@bufbuild/protobuf';
 import { type DescriptorProto, type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { cleanText, GatewayError, invalid, type Json } from '../../../core/index.ts';
-import { type AnyTypes, anyTypes, holdsAny, wrapUnknown } from './any.ts';
+import { ANY_FIELDS, type AnyTypes, anyTypes, holdsAny, wrapUnknown } from './any.ts';
 import type { GrpcConfig } from './config.ts';
 import { wellKnownFor } from './omitted-files.ts';
 
@@ -28,6 +28,8 @@ export interface Codec {
 	types: AnyTypes;
 	/** The longest name of a field, enum value or type. An answer repeats names, so this bounds the text that a few bytes can become. */
 	longestNameChars: number;
+	/** The most fields of any message. An answer is made with all fields of its messages, so this bounds the work that a few bytes can become. */
+	mostFields: number;
 	/** @param at JSON pointer of the arguments. @throws validation_failed naming the field */
 	read(json: Json, at: string): Message;
 	encode(json: Json, at: string): Buffer;
@@ -41,7 +43,7 @@ export interface Codec {
 
 /** @throws GatewayError validation_failed when the config's descriptors do not hold the method */
 export function createCodec({ descriptors, service, method: name }: Pick<GrpcConfig, 'descriptors' | 'service' | 'method'>): Codec {
-	const { known, longestNameChars } = readRegistry(descriptors);
+	const { known, longestNameChars, mostFields } = readRegistry(descriptors);
 	const method = known.getService(service)?.methods.find((one) => one.name === name);
 	if (!method) throw invalid('/executionConfig/descriptors', '"descriptors" must hold the service and the method.');
 	const types = anyTypes(known);
@@ -59,6 +61,7 @@ export function createCodec({ descriptors, service, method: name }: Pick<GrpcCon
 		method,
 		types,
 		longestNameChars,
+		mostFields: hasAny ? Math.max(mostFields, ANY_FIELDS) : mostFields,
 		read,
 		encode(json, at) {
 			const message = read(json, at);
@@ -82,22 +85,28 @@ export function createCodec({ descriptors, service, method: name }: Pick<GrpcCon
 	};
 }
 
-function readRegistry(descriptors: string): { known: FileRegistry; longestNameChars: number } {
-	const { known, longestNameChars } = linked(descriptors);
-	if (longestNameChars > MAX_NAME_CHARS)
-		throw invalid('/executionConfig/descriptors', `"descriptors" must not hold names of more than ${MAX_NAME_CHARS} characters.`);
-	return { known, longestNameChars };
+interface Linked {
+	known: FileRegistry;
+	longestNameChars: number;
+	mostFields: number;
 }
 
-function linked(descriptors: string): { known: FileRegistry; longestNameChars: number } {
+function readRegistry(descriptors: string): Linked {
+	const known = linked(descriptors);
+	const longestNameChars = longestNameIn(known);
+	if (longestNameChars > MAX_NAME_CHARS)
+		throw invalid('/executionConfig/descriptors', `"descriptors" must not hold names of more than ${MAX_NAME_CHARS} characters.`);
+	return { known, longestNameChars, mostFields: mostFieldsIn(known) };
+}
+
+function linked(descriptors: string): FileRegistry {
 	try {
 		const { file } = fromBinary(FileDescriptorSetSchema, Buffer.from(descriptors, 'base64'));
 		for (const { messageType, extension } of file) {
 			messageType.forEach(completeNames);
 			extension.forEach(completeName);
 		}
-		const own = createFileRegistry(create(FileDescriptorSetSchema, { file: [...wellKnownFor(file), ...file] }));
-		return { known: own, longestNameChars: longestNameIn(own) };
+		return createFileRegistry(create(FileDescriptorSetSchema, { file: [...wellKnownFor(file), ...file] }));
 	} catch (error) {
 		throw invalid('/executionConfig/descriptors', `"descriptors" must be a FileDescriptorSet in base64: ${faultOf(error)}`);
 	}
@@ -115,6 +124,16 @@ function longestNameIn(registry: FileRegistry): number {
 		for (const { length } of [desc.typeName, ...names]) longest = Math.max(longest, length);
 	}
 	return longest;
+}
+
+/** Counts the fields of the widest message, and all extensions, since any message might be the one that they extend. */
+function mostFieldsIn(registry: FileRegistry): number {
+	let [most, extensions] = [0, 0];
+	for (const desc of registry) {
+		if (desc.kind === 'message') most = Math.max(most, desc.fields.length);
+		if (desc.kind === 'extension') extensions++;
+	}
+	return most + extensions;
 }
 
 /** The importer leaves out the names that can be derived. */

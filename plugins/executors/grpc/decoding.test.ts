@@ -13,6 +13,7 @@ import { createCodec } from './codec.ts';
 import { config } from './config.ts';
 import { decodeAll } from './decoding.ts';
 import { failedCall } from './status.ts';
+import type { Owner } from './thread.ts';
 
 const PROTO = `syntax = "proto3"; service S { rpc Get(M) returns (M); }
 message M { repeated Empty empties = 1; repeated bool flags = 2; repeated E names = 3; repeated int64 numbers = 4; repeated string texts = 5; string text = 6; }
@@ -22,6 +23,9 @@ const [operation] = (await readWith(importer, PROTO)).operations;
 if (!operation) throw new Error('The service has no method.');
 const source = await config.validateAsync(importer.tool(operation).executionConfig);
 const codec = createCodec(source);
+
+const ownerOf = (account: string): Owner => ({ account: async () => account, api: null, signal: new AbortController().signal });
+const owner = ownerOf('account');
 
 const varint = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)]);
 const field = (number: number, bytes: Uint8Array): Buffer =>
@@ -83,7 +87,7 @@ for (const [what, make] of SHAPES)
 		const bytes = make(1024 * 1024 - 8);
 		let texts: string[] = [];
 		const block = await longestBlock(async () => {
-			texts = await decodeAll([bytes], elsewhere(codec), source);
+			texts = await decodeAll([bytes], elsewhere(codec), source, owner);
 		});
 		t.diagnostic(`${block.toFixed(1)} ms, ${texts[0]?.length} characters`);
 		await assertShort(block, texts);
@@ -109,7 +113,7 @@ test('few bytes that stand for much text do not block the event loop either, nor
 	longCodec.decode(field(3, Buffer.of(0)));
 	let texts: string[] = [];
 	const block = await longestBlock(async () => {
-		texts = await decodeAll([bytes], elsewhere(longCodec), long);
+		texts = await decodeAll([bytes], elsewhere(longCodec), long, owner);
 	});
 	await assertShort(block, texts);
 	assert.equal(texts[0]?.length, '{"names":[]}'.length + 20_000 * 515 - 1);
@@ -118,9 +122,14 @@ test('few bytes that stand for much text do not block the event loop either, nor
 	metadata.set('grpc-status-details-bin', field(3, detail));
 	const outcome = { messages: [], answered: true, tookMs: 0, cut: null, foreignType: null, status: { code: 5, details: 'gone', metadata } };
 	const target = { host: '', hostname: '', port: 1, isTls: false, prefix: '', origin: '' };
-	const told = (which: typeof codec) => failedCall(outcome, { config: long, target, codec: which, secrets: [] }).content;
-	assert.deepEqual(told(longCodec), [{ type: 'text', text: 'NOT_FOUND (5): gone' }]);
-	assert.match(JSON.stringify(told(codec)), /NOT_FOUND \(5\): gone.*AAAA/);
+	const told = async (which: typeof codec) =>
+		JSON.stringify((await failedCall(outcome, { config: long, target, codec: which, secrets: [], owner })).content);
+	const shown = await told(longCodec);
+	assert.match(shown, /NOT_FOUND \(5\): gone.*AAAA/);
+	assert.equal(
+		await told({ ...longCodec, types: { ...longCodec.types, find: () => assert.fail('They are read on this thread.') } }),
+		shown,
+	);
 });
 
 test('a config with a name so long that any answer would be large is refused', async () => {
@@ -130,7 +139,7 @@ test('a config with a name so long that any answer would be large is refused', a
 
 test('messages keep their order, and calls their answers', async () => {
 	const parts = Array.from({ length: 20 }, (_, at) => field(6, Buffer.alloc(40_000 + at, 97)));
-	const answers = await Promise.all(parts.map((bytes) => decodeAll([bytes, field(6, Buffer.from('end'))], codec, source)));
+	const answers = await Promise.all(parts.map((bytes) => decodeAll([bytes, field(6, Buffer.from('end'))], codec, source, owner)));
 	assert.deepEqual(
 		answers.map(([first = '', last]) => [first.length, last]),
 		parts.map((_, at) => ['{"text":""}'.length + 40_000 + at, '{"text":"end"}']),
@@ -138,13 +147,32 @@ test('messages keep their order, and calls their answers', async () => {
 });
 
 test('bytes that are not such a message fail with the same message as small ones', async () => {
-	const small = await failure(decodeAll([Buffer.of(0xff)], codec, source), 'upstream_failed');
-	const large = await failure(decodeAll([Buffer.alloc(100_000, 0xff)], codec, source), 'upstream_failed');
+	const small = await failure(decodeAll([Buffer.of(0xff)], codec, source, owner), 'upstream_failed');
+	const large = await failure(decodeAll([Buffer.alloc(100_000, 0xff)], codec, source, owner), 'upstream_failed');
 	assert.match(small.message, /^The answer is not a valid M: /);
 	assert.match(large.message, /^The answer is not a valid M: /);
 });
 
 test('an answer that becomes too long a text is refused', async () => {
-	const { message } = await failure(decodeAll([field(3, Buffer.alloc(1024 * 1024))], codec, source), 'upstream_failed');
+	const { message } = await failure(decodeAll([field(3, Buffer.alloc(1024 * 1024))], codec, source, owner), 'upstream_failed');
 	assert.match(message, /longer than 16777216 characters as JSON/);
+});
+
+test('messages of many fields are decoded on the worker, however few bytes they have', async () => {
+	const fields = Array.from({ length: 100 }, (_, index) => `int32 field_${index} = ${index + 1};`).join(' ');
+	const wide = `syntax = "proto3"; service S { rpc Get(M) returns (M); } message M { repeated Wide all = 1; } message Wide { ${fields} }`;
+	const [get] = (await readWith(importer, wide)).operations;
+	if (!get) throw new Error('The service has no method.');
+	const given = await config.validateAsync(importer.tool(get).executionConfig);
+	const wideCodec = createCodec(given);
+	const [text] = await decodeAll([repeated([10, 0], 4000)], elsewhere(wideCodec), given, owner);
+	assert.equal(text?.length, '{"all":[]}'.length + 3 * 2000 - 1);
+	const empty = await decodeAll(
+		Array.from({ length: 1000 }, () => Buffer.of()),
+		elsewhere(wideCodec),
+		given,
+		owner,
+	);
+	assert.deepEqual([empty.length, new Set(empty)], [1000, new Set(['{}'])]);
+	await assert.rejects(decodeAll([repeated([10, 0], 400)], elsewhere(wideCodec), given, owner), /decoded on this thread/);
 });

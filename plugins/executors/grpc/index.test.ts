@@ -40,7 +40,8 @@ test('a stream of the server is a list, cut where it reaches a limit, and then c
 	};
 	assert.deepEqual([cut.messages.length, cut.cut], [2, 'These are the first 2 messages: there were more.']);
 	await until(async () => server.cancelled.length === 1, 'cancelled at the server');
-	const large = textOf(await run(t, server, 'Shop_Watch', { count: 100, size: 200_000 }));
+	const call = Object.assign(grpcCall(t, { api: apiAt(`http://127.0.0.1:${server.port}`) }), { account: async () => 'account' });
+	const large = textOf(await grpc.execute({ count: 100, size: 200_000 }, await configOf('Shop_Watch'), call));
 	assert.match(large, /The answer was too long and is cut:/);
 	await until(async () => server.cancelled.length === 2, 'cancelled at the server');
 	const late = (await run(t, server, 'Shop_Watch', { count: 100, everyMs: 400 }, { more: { timeoutMs: 3000 } })).structured as {

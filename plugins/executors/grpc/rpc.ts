@@ -19,6 +19,7 @@ import type { GrpcConfig } from './config.ts';
 import { decodeAll } from './decoding.ts';
 import { exchange, hasFailed, isOk, type Outcome } from './exchange.ts';
 import { failedCall } from './status.ts';
+import type { Owner } from './thread.ts';
 
 /** The context in which an answer is read. */
 interface Reading {
@@ -29,6 +30,8 @@ interface Reading {
 	schema: JsonSchema | null;
 	/** Values that the server may repeat and the caller must not read. */
 	secrets: readonly string[];
+	/** The call, whose account takes its turn at what takes long to read. */
+	owner: Owner;
 }
 
 export async function callByGrpc(args: JsonObject, config: GrpcConfig, codec: Codec, call: Call): Promise<ToolResult> {
@@ -50,7 +53,7 @@ export async function callByGrpc(args: JsonObject, config: GrpcConfig, codec: Co
 			return ended;
 		});
 	const { outcome, secrets } = await sendSigned(request, call, send);
-	const reading: Reading = { config, codec, target, schema: call.tool?.outputSchema ?? null, secrets };
+	const reading: Reading = { config, codec, target, schema: call.tool?.outputSchema ?? null, secrets, owner: call };
 	return isStream ? streamResult(outcome, reading) : unaryResult(outcome, reading);
 }
 
@@ -122,7 +125,7 @@ const tooLarge = ({ host }: GrpcTarget): GatewayError =>
 async function streamResult(outcome: Outcome, reading: Reading): Promise<ToolResult> {
 	const { messages, status } = outcome;
 	const cut = cutOf(outcome, reading.config);
-	if (cut === null && !isOk(status)) return withPart(failedCall(outcome, reading), outcome, reading);
+	if (cut === null && !isOk(status)) return withPart(await failedCall(outcome, reading), outcome, reading);
 	const end = cut === null ? '' : `,"cut":${JSON.stringify(cut)}`;
 	return jsonResult(`{"messages":[${await textsOf(messages, reading)}]${end}}`, reading.schema);
 }
@@ -140,7 +143,7 @@ async function withPart(failed: ToolResult, { messages }: Outcome, reading: Read
 	return { ...failed, content: [...failed.content, { type: 'text', text: 'Before that it sent:' }, ...content] };
 }
 
-async function textsOf(messages: readonly Buffer[], { codec, config, secrets }: Reading): Promise<string[]> {
-	const texts = await decodeAll(messages, codec, config);
+async function textsOf(messages: readonly Buffer[], { codec, config, secrets, owner }: Reading): Promise<string[]> {
+	const texts = await decodeAll(messages, codec, config, owner);
 	return texts.map((text) => withoutSecrets(text, secrets));
 }

@@ -1,37 +1,32 @@
 // Turns a status into a result that a model can read: name of the code, message, and details (google.rpc.Status).
 
-import { fromBinary, type Message, toJson } from '@bufbuild/protobuf';
 import { status as Status, type StatusObject } from '@grpc/grpc-js';
-import { excerptOf, GatewayError, type Json, type ToolResult } from '../../../core/index.ts';
-import { wrapUnknown } from './any.ts';
+import { excerptOf, GatewayError, type ToolResult } from '../../../core/index.ts';
 import type { GrpcTarget } from './channels.ts';
 import type { Codec } from './codec.ts';
 import type { GrpcConfig } from './config.ts';
-import { isSmall } from './decoding.ts';
+import { decodeDetails } from './decoding.ts';
 import type { Outcome } from './exchange.ts';
-import { RPC_FILES } from './omitted-files.ts';
+import type { CodecSource, Owner } from './thread.ts';
 
 const DETAILS = 'grpc-status-details-bin';
-const MAX_DETAILS = 10;
 const MAX_MESSAGE_CHARS = 1000;
 const MAX_TYPE_CHARS = 100;
 const MAX_DETAIL_CHARS = 1000;
-/** The detail that holds stack traces of the server. */
-const DEBUG_INFO = 'type.googleapis.com/google.rpc.DebugInfo';
 
 interface Failing {
-	config: Pick<GrpcConfig, 'timeoutMs'>;
+	config: Pick<GrpcConfig, 'timeoutMs'> & CodecSource;
 	target: GrpcTarget;
 	codec: Codec;
 	/** Values that must not be shown. */
 	secrets: readonly string[];
+	owner: Owner;
 }
 
 /** @throws upstream_timeout, upstream_failed if the server did not answer */
-export function failedCall(
-	{ status, answered, foreignType, tookMs }: Outcome,
-	{ config: { timeoutMs }, target, codec, secrets }: Failing,
-): ToolResult {
+export async function failedCall({ status, answered, foreignType, tookMs }: Outcome, failing: Failing): Promise<ToolResult> {
+	const { config, target, secrets } = failing;
+	const { timeoutMs } = config;
 	if (status.code === Status.DEADLINE_EXCEEDED && tookMs >= timeoutMs - 50)
 		throw new GatewayError('upstream_timeout', `${target.host} did not answer within ${timeoutMs / 1000} s.`);
 	if (!answered && status.code === Status.UNAVAILABLE)
@@ -43,7 +38,7 @@ export function failedCall(
 		throw new GatewayError('upstream_failed', `${target.host} does not speak gRPC here: its answer is of the type ${type}.`);
 	}
 	const message = excerptOf(status.details, MAX_MESSAGE_CHARS, secrets);
-	const lines = [`${Status[status.code]} (${status.code})${message === '' ? '' : `: ${message}`}`, ...detailsOf(status, codec, secrets)];
+	const lines = [`${Status[status.code]} (${status.code})${message === '' ? '' : `: ${message}`}`, ...(await detailsOf(status, failing))];
 	return { content: [{ type: 'text', text: lines.join('\n') }], isError: true };
 }
 
@@ -57,21 +52,8 @@ function reasonIn(said: string): string {
 	return 'there is no connection';
 }
 
-/** Returns no details if they are too large to be read on this thread, and thus to be of use. */
-function detailsOf({ metadata }: StatusObject, codec: Codec, secrets: readonly string[]): string[] {
-	const { types } = codec;
+async function detailsOf({ metadata }: StatusObject, { config, codec, secrets, owner }: Failing): Promise<string[]> {
 	const [bytes] = metadata.get(DETAILS);
-	const desc = RPC_FILES.getMessage('google.rpc.Status');
-	if (!Buffer.isBuffer(bytes) || desc === undefined || !isSmall(bytes.length, codec)) return [];
-	try {
-		const message: Message = fromBinary(desc, bytes);
-		wrapUnknown(desc, message, types);
-		const { details } = toJson(desc, message, { registry: types.registry }) as { details?: { [key: string]: Json }[] };
-		const told = (details ?? []).filter((detail) => detail['@type'] !== DEBUG_INFO);
-		const shown = told.slice(0, MAX_DETAILS).map((detail) => excerptOf(JSON.stringify(detail), MAX_DETAIL_CHARS, secrets));
-		return told.length > MAX_DETAILS ? [...shown, `… and ${told.length - MAX_DETAILS} more details.`] : shown;
-	} catch {
-		// The details are whatever bytes the server sent; code and message are still a result without them.
-		return [];
-	}
+	if (!Buffer.isBuffer(bytes)) return [];
+	return (await decodeDetails(bytes, codec, config, owner)).map((detail) => excerptOf(detail, MAX_DETAIL_CHARS, secrets));
 }

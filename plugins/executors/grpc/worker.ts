@@ -1,19 +1,21 @@
-// The worker thread of decoding.ts: takes bytes, answers with JSON texts.
+// The worker of thread.ts: takes messages, answers with JSON texts.
 
 import { parentPort } from 'node:worker_threads';
-import { asGatewayError, BoundedMap } from '../../../core/index.ts';
+import { BoundedMap } from '../../../core/index.ts';
 import { type Codec, createCodec } from './codec.ts';
-import { type CodecSource, type Decoded, type DecodingTask, MAX_TEXT_CHARS } from './decoding.ts';
+import { detailsIn } from './details.ts';
+import { type Answer, type CodecSource, faultIn, MAX_TEXT_CHARS, type Task } from './thread.ts';
 
 /** Few codecs are kept, since each may hold the types of a large API. */
 const MAX_CODECS = 8;
 const codecs = new BoundedMap<string, Codec>(MAX_CODECS);
 
-parentPort?.on('message', (task: DecodingTask) => parentPort?.postMessage(decode(task)));
+parentPort?.on('message', (task: Task) => parentPort?.postMessage(answerTo(task)));
 
-function decode({ id, source, messages }: DecodingTask): Decoded {
+function answerTo({ type, source, messages }: Task): Answer {
 	try {
 		const codec = codecOf(source);
+		if (type === 'details') return { texts: messages.flatMap((bytes) => detailsIn(bytes, codec.types)) };
 		let leftChars = MAX_TEXT_CHARS;
 		const texts = messages.map((bytes) => {
 			const text = JSON.stringify(codec.decode(bytes));
@@ -21,9 +23,10 @@ function decode({ id, source, messages }: DecodingTask): Decoded {
 			if (leftChars < 0) throw new RangeError('Too long.');
 			return text;
 		});
-		return { id, texts };
+		return { texts };
 	} catch (error) {
-		return { id, fault: asGatewayError(error)?.message ?? `The answer is longer than ${MAX_TEXT_CHARS} characters as JSON.` };
+		const message = `The answer is longer than ${MAX_TEXT_CHARS} characters as JSON.`;
+		return { fault: faultIn(error) ?? { code: 'upstream_failed', message, details: [] } };
 	}
 }
 

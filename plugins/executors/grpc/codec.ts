@@ -30,15 +30,12 @@ export interface Codec {
 	longestNameChars: number;
 	/** The most fields of any message. An answer is made with all fields of its messages, so this bounds the work that a few bytes can become. */
 	mostFields: number;
-	/** @param at JSON pointer of the arguments. @throws validation_failed naming the field */
-	read(json: Json, at: string): Message;
+	/** Writes a request. @param at JSON pointer of the arguments. @throws validation_failed naming the field */
 	encode(json: Json, at: string): Buffer;
+	/** Writes a request in canonical JSON. @throws like `encode` */
+	show(json: Json, at: string): Json;
 	/** @throws upstream_failed */
 	decode(bytes: Uint8Array): Json;
-	/** Writes a request in canonical JSON. */
-	show(message: Message): Json;
-	/** Writes a request in canonical JSON, with the fields that have their default value. */
-	showAll(message: Message): Json;
 }
 
 /** @throws GatewayError validation_failed when the config's descriptors do not hold the method */
@@ -50,11 +47,12 @@ export function createCodec({ descriptors, service, method: name }: Pick<GrpcCon
 	const { registry } = types;
 	const { input, output } = method;
 	const hasAny = holdsAny(output);
-	const read = (json: Json, at: string): Message => {
+	/** Reads a request and writes it in another form. */
+	const convert = <T>(json: Json, at: string, write: (message: Message) => T): T => {
 		try {
-			return fromJson(input, json, { registry: known });
+			return write(fromJson(input, json, { registry: known }));
 		} catch (error) {
-			throw invalid(at, `${at === '' ? 'The arguments are' : `${at} is`} not a valid ${input.typeName}: ${faultOf(error)}`);
+			throw notValid(input, at, error);
 		}
 	};
 	return {
@@ -62,15 +60,8 @@ export function createCodec({ descriptors, service, method: name }: Pick<GrpcCon
 		types,
 		longestNameChars,
 		mostFields: hasAny ? Math.max(mostFields, ANY_FIELDS) : mostFields,
-		read,
-		encode(json, at) {
-			const message = read(json, at);
-			try {
-				return Buffer.from(toBinary(input, message));
-			} catch (error) {
-				throw invalid(at, `${at === '' ? 'The arguments are' : `${at} is`} not a valid ${input.typeName}: ${faultOf(error)}`);
-			}
-		},
+		encode: (json, at) => convert(json, at, (message) => Buffer.from(toBinary(input, message))),
+		show: (json, at) => convert(json, at, (message) => toJson(input, message, { registry }) as Json),
 		decode(bytes) {
 			try {
 				const message = fromBinary(output, bytes);
@@ -80,8 +71,6 @@ export function createCodec({ descriptors, service, method: name }: Pick<GrpcCon
 				throw new GatewayError('upstream_failed', `The answer is not a valid ${output.typeName}: ${faultOf(cause)}`, { cause });
 			}
 		},
-		show: (message) => toJson(input, message, { registry }) as Json,
-		showAll: (message) => toJson(input, message, { registry, alwaysEmitImplicit: true }) as Json,
 	};
 }
 
@@ -146,6 +135,9 @@ function completeNames(message: DescriptorProto): void {
 function completeName(field: FileDescriptorProto['extension'][number]): void {
 	if (field.jsonName === '') field.jsonName = field.name.replace(/_+(.?)/g, (_match, letter: string) => letter.toUpperCase());
 }
+
+export const notValid = ({ typeName }: DescMessage, at: string, error: unknown): GatewayError =>
+	invalid(at, `${at === '' ? 'The arguments are' : `${at} is`} not a valid ${typeName}: ${faultOf(error)}`);
 
 export function faultOf(error: unknown): string {
 	if (error instanceof RangeError && /call stack/.test(error.message)) return 'it is nested too deeply.';

@@ -3,7 +3,7 @@
 import { ANY_FIELDS } from './any.ts';
 import type { Codec } from './codec.ts';
 import { detailsIn } from './details.ts';
-import { type CodecSource, type Owner, runTask } from './thread.ts';
+import { type CodecSource, type Owner, runTask, sourceIn } from './thread.ts';
 
 /** Most bytes decoded on this thread. */
 const MAX_HERE_BYTES = 32 * 1024;
@@ -26,7 +26,7 @@ export function isSmall(messages: readonly Uint8Array[], { longestNameChars, mos
 /** @returns the JSON of each message. @throws upstream_failed if they are not of the method's type, or too large; like `runTask` */
 export async function decodeAll(messages: readonly Buffer[], codec: Codec, source: CodecSource, owner: Owner): Promise<string[]> {
 	if (isSmall(messages, codec)) return messages.map((bytes) => JSON.stringify(codec.decode(bytes)));
-	return runTask({ type: 'decode', source: sourceIn(source), messages }, owner);
+	return (await runTask({ type: 'decode', source: sourceIn(source), messages }, owner)).texts;
 }
 
 /** Reads the details of a status; those that take too long to be read are left out. @throws the reason of the call's signal */
@@ -34,11 +34,9 @@ export async function decodeDetails(bytes: Buffer, codec: Codec, source: CodecSo
 	const mostFields = Math.max(codec.mostFields, ANY_FIELDS);
 	if (isSmall([bytes], { ...codec, mostFields })) return detailsIn(bytes, codec.types);
 	try {
-		return await runTask({ type: 'details', source: sourceIn(source), messages: [bytes] }, owner);
+		return (await runTask({ type: 'details', source: sourceIn(source), messages: [bytes] }, owner)).texts;
 	} catch {
 		owner.signal.throwIfAborted();
 		return [];
 	}
 }
-
-const sourceIn = ({ descriptors, service, method }: CodecSource): CodecSource => ({ descriptors, service, method });

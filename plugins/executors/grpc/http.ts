@@ -29,26 +29,28 @@ import { messagesIn } from './arguments.ts';
 import { MAX_RECEIVED_BYTES, targetOf } from './channels.ts';
 import { type Codec, isPlain } from './codec.ts';
 import type { GrpcConfig, HttpBinding } from './config.ts';
-import { type Fields, fillPath, percentEncode } from './template.ts';
+import { showAll } from './encoding.ts';
+import { type Fields, fillPath, ownValue, percentEncode, stepsOf } from './template.ts';
+import type { Owner } from './thread.ts';
 
 export async function callByHttp(args: JsonObject, config: GrpcConfig, codec: Codec, call: Call): Promise<ToolResult> {
-	const request = { ...buildRequest(args, config, codec, call), signal: call.signal };
+	const request = { ...(await buildRequest(args, config, codec, call)), signal: call.signal };
 	const signed = await call.sign(request);
 	return readResponse(await call.request(signed), secretsAdded(request, signed));
 }
 
 export async function previewByHttp(args: JsonObject, config: GrpcConfig, codec: Codec, call: Call): Promise<JsonObject> {
-	const { method, url, headers = {}, body } = await call.sign(buildRequest(args, config, codec, call));
+	const { method, url, headers = {}, body } = await call.sign(await buildRequest(args, config, codec, call));
 	return { protocol: 'http', method, url, headers, body: body === null || body === undefined ? null : String(body) };
 }
 
 /** @throws validation_failed when the arguments fit none of the bindings: the fault names why they do not fit the first */
-export function buildRequest(args: JsonObject, config: GrpcConfig, codec: Codec, call: Pick<Call, 'api'>): OutboundRequest {
+export async function buildRequest(args: JsonObject, config: GrpcConfig, codec: Codec, call: Owner): Promise<OutboundRequest> {
 	const { origin, prefix } = targetOf(call);
 	const [first] = messagesIn(args, config);
 	if (!first) throw new GatewayError('validation_failed', 'A call over HTTP needs a message to send.');
-	const message = codec.read(first.json, first.at);
-	const fields = { given: first.json, canonical: objectOf(codec.show(message)), complete: objectOf(codec.showAll(message)) };
+	const [shown = null] = await showAll([first], codec, config, call);
+	const fields = { given: first.json, canonical: isObject(shown) ? shown : {} };
 	let fault: unknown = new GatewayError('validation_failed', 'The tool has no HTTP binding.');
 	for (const [index, binding] of (config.bindings ?? []).entries()) {
 		try {
@@ -63,8 +65,6 @@ export function buildRequest(args: JsonObject, config: GrpcConfig, codec: Codec,
 	}
 	throw fault;
 }
-
-const objectOf = (value: Json): JsonObject => (isObject(value) ? value : {});
 
 const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8';
 
@@ -83,9 +83,10 @@ function lay({ path: template, body: bodyField }: HttpBinding, fields: Fields, d
 	const { path, rest } = fillPath(template, fields, desc);
 	if (bodyField === '*') return { path, query: [], body: rest };
 	if (bodyField === undefined) return { path, query: queryOf(rest, desc, ''), body: undefined };
-	const name = desc.fields.find((field) => field.name === bodyField)?.jsonName ?? bodyField;
+	const [step] = stepsOf(bodyField, desc);
+	const name = step?.jsonName ?? bodyField;
 	// A message has no default value, so an absent body is a message without fields.
-	const { [name]: body = fields.complete[name] ?? {}, ...others } = rest;
+	const { [name]: body = ownValue(fields.canonical, name) ?? step?.blank ?? {}, ...others } = rest;
 	return { path, query: queryOf(others, desc, ''), body };
 }
 

@@ -17,6 +17,7 @@ import { channelTo, type GrpcTarget, MAX_RECEIVED_BYTES, targetOf } from './chan
 import type { Codec } from './codec.ts';
 import type { GrpcConfig } from './config.ts';
 import { decodeAll } from './decoding.ts';
+import { encodeAll, showAll } from './encoding.ts';
 import { exchange, hasFailed, isOk, type Outcome } from './exchange.ts';
 import { failedCall } from './status.ts';
 import type { Owner } from './thread.ts';
@@ -36,7 +37,7 @@ interface Reading {
 
 export async function callByGrpc(args: JsonObject, config: GrpcConfig, codec: Codec, call: Call): Promise<ToolResult> {
 	const target = targetOf(call);
-	const messages = messagesIn(args, config).map(({ json, at }) => codec.encode(json, at));
+	const messages = await encodeAll(messagesIn(args, config), codec, config, call);
 	const path = pathOf(config, target);
 	const request = requestTo(path, target);
 	const { timeoutMs, maxMessages } = config;
@@ -79,7 +80,7 @@ export async function previewByGrpc(args: JsonObject, config: GrpcConfig, codec:
 	const target = targetOf(call);
 	const path = pathOf(config, target);
 	const { headers = {} } = await sign(requestTo(path, target), call);
-	const messages = messagesIn(args, config).map(({ json, at }) => codec.show(codec.read(json, at)));
+	const messages = await showAll(messagesIn(args, config), codec, config, call);
 	return { protocol: 'grpc', url: target.origin + path, tls: target.isTls, metadata: headers, messages, timeoutMs: config.timeoutMs };
 }
 

@@ -1,29 +1,31 @@
 // Path templates of google/api/http.proto: `/v1/{name=shelves/*/books/**}:close`.
 
-import type { DescMessage } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, enumToJson } from '@bufbuild/protobuf';
+import { scalarZeroValue } from '@bufbuild/protobuf/reflect';
+import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import { invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
+import { isPlain } from './codec.ts';
+
+const { IMPLICIT } = FeatureSet_FieldPresence;
 
 const VARIABLE = /\{([A-Za-z0-9_.]+)(?:=([^{}]+))?\}/g;
 
-/** A request in three forms of JSON. */
+/** A request in two forms of JSON. */
 export interface Fields {
 	/** The JSON that the caller sent. */
 	given: Json;
 	/** Canonical JSON, without the fields that have their default value. */
 	canonical: JsonObject;
-	/** Canonical JSON with the default values. */
-	complete: JsonObject;
 }
 
 /** @returns the path, and the fields of the canonical form that it does not hold. @throws validation_failed naming the field */
-export function fillPath(template: string, { given, canonical, complete }: Fields, desc: DescMessage): { path: string; rest: JsonObject } {
-	// A copy of JSON, to take fields out of.
-	const rest = structuredClone(canonical);
+export function fillPath(template: string, { given, canonical }: Fields, desc: DescMessage): { path: string; rest: JsonObject } {
+	let rest = canonical;
 	const path = template.replace(VARIABLE, (_match, variable: string, pattern = '*') => {
 		const at = stepsOf(variable, desc);
 		// The canonical form leaves out a zero whether the caller sent it or not.
-		const value = (valueAt(given, at) ?? null) === null ? null : valueAt(complete, at);
-		drop(rest, at);
+		const value = (valueAt(given, at) ?? null) === null ? null : completeAt(canonical, at);
+		rest = without(rest, at);
 		return encode(value, pattern, `/${at.map(({ jsonName }) => jsonName).join('/')}`);
 	});
 	return { path, rest };
@@ -33,28 +35,56 @@ export function fillPath(template: string, { given, canonical, complete }: Field
 interface Step {
 	name: string;
 	jsonName: string;
+	/** The value that the field has when it is not set, in a message that is an object of its fields; undefined when it has none. */
+	blank: Json | undefined;
 }
 
-function stepsOf(variable: string, root: DescMessage): Step[] {
+export function stepsOf(variable: string, root: DescMessage): Step[] {
 	let desc: DescMessage | undefined = root;
+	let isMessage = true;
 	return variable.split('.').map((name) => {
-		const field: DescMessage['fields'][number] | undefined = desc?.fields.find((one) => one.name === name);
+		const field: DescField | undefined = desc?.fields.find((one) => one.name === name);
+		const blank = field && desc && isMessage && isPlain(desc) ? blankOf(field) : undefined;
 		desc = field?.message;
-		return { name, jsonName: field?.jsonName ?? name };
+		isMessage = field?.fieldKind === 'message';
+		return { name, jsonName: field?.jsonName ?? name, blank };
 	});
+}
+
+/** The canonical JSON of the default value of a field that does not tell whether it is set. */
+function blankOf(field: DescField): Json | undefined {
+	if (field.fieldKind === 'list') return [];
+	if (field.fieldKind === 'map') return {};
+	if (field.fieldKind === 'message' || field.oneof || field.presence !== IMPLICIT) return undefined;
+	if (field.fieldKind === 'enum') return enumToJson(field.enum, field.enum.values[0]?.number ?? 0) as Json;
+	const zero = scalarZeroValue(field.scalar, true);
+	return zero instanceof Uint8Array ? '' : (zero as Json);
 }
 
 const valueAt = (root: Json, steps: readonly Step[]): Json | undefined =>
 	steps.reduce<Json | undefined>((holder, { name, jsonName }) => ownValue(holder, jsonName) ?? ownValue(holder, name), root);
 
-function drop(fields: JsonObject, steps: readonly Step[]): void {
-	const holder = valueAt(fields, steps.slice(0, -1));
-	const last = steps.at(-1)?.jsonName ?? '';
-	// Only an object has an own value by a name.
-	if (ownValue(holder, last) !== undefined) delete (holder as JsonObject)[last];
+/** Finds a value like `valueAt`, in JSON without default values. */
+const completeAt = (root: Json, steps: readonly Step[]): Json | undefined =>
+	steps.reduce<Json | undefined>((holder, { name, jsonName, blank }) => {
+		const value = ownValue(holder, jsonName);
+		return (value === undefined && isObject(holder) ? blank : value) ?? ownValue(holder, name);
+	}, root);
+
+/** Copies the objects on the way to a field, and leaves it out of the last. */
+function without(fields: JsonObject, [step, ...more]: readonly Step[]): JsonObject {
+	if (step === undefined) return fields;
+	const { name, jsonName } = step;
+	if (more.length === 0) {
+		const { [jsonName]: _left, ...rest } = fields;
+		return rest;
+	}
+	const key = (ownValue(fields, jsonName) ?? null) === null ? name : jsonName;
+	const holder = ownValue(fields, key);
+	return isObject(holder) ? { ...fields, [key]: without(holder, more) } : fields;
 }
 
-function ownValue(holder: Json | undefined, name: string): Json | undefined {
+export function ownValue(holder: Json | undefined, name: string): Json | undefined {
 	return isObject(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined;
 }
 

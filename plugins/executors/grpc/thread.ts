@@ -1,4 +1,4 @@
-// The worker thread for messages that take long to read. It gets one task at a time; accounts take turns, and so do their organizations.
+// The worker thread for messages that take long to read or to write. It gets one task at a time; accounts take turns, and so do their organizations.
 
 import { Worker } from 'node:worker_threads';
 import {
@@ -11,6 +11,7 @@ import {
 	GatewayError,
 	raceWith,
 } from '../../../core/index.ts';
+import type { Request } from './arguments.ts';
 import type { GrpcConfig } from './config.ts';
 
 /** Far more than a result shows; the limit bounds the cost of copying the texts from the worker. */
@@ -20,6 +21,8 @@ export const MAX_TASK_MS = 10_000;
 /** An idle worker is ended after this time, since it holds as much memory as a small service. */
 const IDLE_MS = 60_000;
 const MEGABYTE = 1024 * 1024;
+/** Arguments are not measured; they are seldom larger. */
+const REQUEST_BYTES = MEGABYTE;
 const LIMITS = { units: 1, computing: 1, waiting: 1000, waitingBytes: 256 * MEGABYTE };
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 const resourceLimits = { maxOldGenerationSizeMb: 512 };
@@ -29,11 +32,26 @@ export type CodecSource = Pick<GrpcConfig, 'descriptors' | 'service' | 'method'>
 /** The call that a task belongs to: its account takes its turn, and the task is given up when the signal aborts. */
 export type Owner = Pick<Call, 'account' | 'api' | 'signal'>;
 
-/** `decode`: answers as JSON. `details`: those of a status, as JSON. */
-export interface Task {
+interface Reading {
+	/** `decode`: answers as JSON. `details`: those of a status, as JSON. */
 	type: 'decode' | 'details';
 	source: CodecSource;
 	messages: readonly Uint8Array[];
+}
+
+interface Writing {
+	/** `encode`: requests as bytes. `show`: requests as canonical JSON. */
+	type: 'encode' | 'show';
+	source: CodecSource;
+	requests: readonly Request[];
+}
+
+export type Task = Reading | Writing;
+
+/** The texts or bytes that a task asked for. */
+export interface Made {
+	texts: string[];
+	bytes: Uint8Array[];
 }
 
 export interface Fault {
@@ -42,12 +60,12 @@ export interface Fault {
 	details: ErrorDetail[];
 }
 
-/** The texts that a task asked for, or in `fault` the reason why there are none. */
-export type Answer = { texts: string[] } | { fault: Fault };
+/** `fault`: the reason why nothing was made. */
+export type Answer = Made | { fault: Fault };
 
 interface Waiting {
 	task: Task;
-	resolve(texts: string[]): void;
+	resolve(made: Made): void;
 	reject(error: unknown): void;
 	/** Lets the next task have its turn. */
 	leave(): void;
@@ -57,18 +75,19 @@ const queue = new FairQueue<Waiting>(LIMITS);
 /** The worker that all calls of this process share, started by the first that needs it. */
 let thread: Thread | null = null;
 
-/** @throws the fault of the task; upstream_failed when it takes too much time or memory; rate_limited; the signal's reason */
-export async function runTask(task: Task, owner: Owner): Promise<string[]> {
-	const sizeBytes = task.messages.reduce((sum, { length }) => sum + length, 0);
+/** @throws the fault of the task; upstream_failed or validation_failed when it takes too much time or memory; rate_limited; the signal's reason */
+export async function runTask(task: Task, owner: Owner): Promise<Made> {
+	const sizeBytes = 'messages' in task ? task.messages.reduce((sum, { length }) => sum + length, 0) : REQUEST_BYTES;
 	const asked = { account: await owner.account(), organization: owner.api?.organizationId ?? '', sizeBytes, units: 1 };
-	const { promise, resolve, reject } = Promise.withResolvers<string[]>();
+	const { promise, resolve, reject } = Promise.withResolvers<Made>();
 	const leave = (): void => {
 		queue.giveBack(asked);
 		queue.compute(asked.account, -1);
 		runNext();
 	};
 	const waiting: Waiting = { task, resolve, reject, leave };
-	if (!queue.add(waiting, asked)) throw new GatewayError('rate_limited', 'Too many large messages wait to be read: try again in a minute.');
+	if (!queue.add(waiting, asked))
+		throw new GatewayError('rate_limited', 'Too many large messages wait for their turn: try again in a minute.');
 	runNext();
 	return raceWith(owner.signal, promise, { leave: () => queue.remove(waiting, asked) });
 }
@@ -98,13 +117,22 @@ class Thread {
 		clearTimeout(this.#idle);
 		this.#running = waiting;
 		this.#late = setTimeout(() => this.#end(), MAX_TASK_MS);
-		this.#worker.postMessage(waiting.task);
+		try {
+			this.#worker.postMessage(waiting.task);
+		} catch (error) {
+			this.#stop()?.reject(error);
+			this.#rest(waiting);
+		}
 	}
 
 	#settle(answer: Answer): void {
 		const ended = this.#stop();
-		if ('texts' in answer) ended?.resolve(answer.texts);
+		if ('texts' in answer) ended?.resolve(answer);
 		else ended?.reject(new GatewayError(answer.fault.code, answer.fault.message, { details: answer.fault.details }));
+		this.#rest(ended);
+	}
+
+	#rest(ended: Waiting | null): void {
 		this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
 		ended?.leave();
 	}
@@ -114,7 +142,7 @@ class Thread {
 		if (thread === this) thread = null;
 		void endThread(this.#worker);
 		const ended = this.#stop();
-		ended?.reject(new GatewayError('upstream_failed', 'The answer takes too much time or memory to be read.', { cause }));
+		ended?.reject(tooMuch(ended.task, cause));
 		ended?.leave();
 	}
 
@@ -126,6 +154,13 @@ class Thread {
 		return running;
 	}
 }
+
+const tooMuch = (task: Task, cause: unknown): GatewayError =>
+	'messages' in task
+		? new GatewayError('upstream_failed', 'The answer takes too much time or memory to be read.', { cause })
+		: new GatewayError('validation_failed', 'The request takes too much time or memory to be written.', { cause });
+
+export const sourceIn = ({ descriptors, service, method }: CodecSource): CodecSource => ({ descriptors, service, method });
 
 export function faultIn(error: unknown): Fault | null {
 	const known = asGatewayError(error);

@@ -69,11 +69,12 @@ async function main(): Promise<void> {
 function lent(egress: ReturnType<typeof createEgress>): Call {
 	const { signal } = new AbortController();
 	const memo = new Memo(100);
-	const call: Pick<Call, 'request' | 'connect' | 'exchange' | 'memo' | 'sign' | 'signal' | 'api' | 'tool'> = {
+	const call: Pick<Call, 'request' | 'connect' | 'exchange' | 'account' | 'memo' | 'sign' | 'signal' | 'api' | 'tool'> = {
 		request: (options) => egress.request(options),
 		connect: (host, port) => egress.connect(host, port),
 		exchange: (_url, work) => work(() => undefined, {}),
 		memo: (key, ttlMs, compute) => memo.get('organization', key, ttlMs, compute),
+		account: async () => 'account',
 		sign: async (options) => options,
 		signal,
 		api: null,

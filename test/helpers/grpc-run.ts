@@ -31,7 +31,10 @@ export function grpcCall(t: TestContext, options: GrpcCallOptions = {}): Call {
 	const egress = createEgress({ allow: options.allow ?? ['127.0.0.1'], lookup: async () => [{ address: '127.0.0.1', family: 4 }] });
 	t.after(() => egress.close());
 	const memo = new Memo(100);
-	const call: Pick<Call, 'request' | 'connect' | 'exchange' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool' | 'progress'> = {
+	const call: Pick<
+		Call,
+		'request' | 'connect' | 'exchange' | 'account' | 'memo' | 'sign' | 'renew' | 'signal' | 'api' | 'tool' | 'progress'
+	> = {
 		request: (request) => egress.request(request),
 		connect: (host, port) => {
 			options.onConnect?.(host, port);
@@ -39,6 +42,7 @@ export function grpcCall(t: TestContext, options: GrpcCallOptions = {}): Call {
 		},
 		exchange: (_url, work) => work(() => options.onFailed?.(), {}),
 		memo: (key, ttlMs, compute) => memo.get('organization', key, ttlMs, compute),
+		account: async () => 'account',
 		sign: async (request) => options.signed?.(request) ?? request,
 		renew: async () => null,
 		signal: options.signal ?? new AbortController().signal,

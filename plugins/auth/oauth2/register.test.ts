@@ -42,6 +42,33 @@ describe('malformed registrations and token requests are refused in the form of 
 		});
 	}
 
+	const uris = (count: number, length: number) =>
+		Array.from({ length: count }, (_none, at) => `https://a.example/${at}`.padEnd(length, 'a'));
+	const jwks = (...keys: object[]) => ({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys } });
+	const key = { kty: 'EC', crv: 'P-256', kid: 'k'.repeat(100), x: 'x', y: 'y', key_ops: ['verify'] };
+	const rsa = { kty: 'RSA', n: 'n'.repeat(1366), e: 'AQAB' };
+	const REDIRECTS = 'invalid_redirect_uri: redirect_uris must have at most 8192 characters together';
+	const METADATA_BYTES = 'invalid_client_metadata: the metadata must take at most 15360 bytes: name fewer redirect URIs, or use jwks_uri';
+	const named = (name: string) => `invalid_client_metadata: ${name} of a key in jwks must have at most 100 characters`;
+	const LARGE: [what: string, metadata: object, refusal: string | null][] = [
+		['redirect URIs of 8,192 characters', { redirect_uris: uris(8, 1024) }, null],
+		['redirect URIs of more', { redirect_uris: [...uris(8, 1024), METADATA.redirect_uris[0]] }, REDIRECTS],
+		['names in a key of 100 characters', jwks(key), null],
+		...['kid', 'use', 'alg', 'crv'].map((name): [string, object, string] => [
+			`a longer ${name}`,
+			jwks(key, { ...key, [name]: 'k'.repeat(101) }),
+			named(name),
+		]),
+		['a longer operation of a key', jwks({ ...key, key_ops: ['verify', 'v'.repeat(101)] }), named('key_ops')],
+		['eight keys of 8,192 bits', jwks(...Array(8).fill(rsa)), null],
+		['ten of them and long redirect URIs', { ...jwks(...Array(10).fill(rsa)), redirect_uris: uris(4, 1024) }, METADATA_BYTES],
+	];
+	for (const [what, metadata, refusal] of LARGE)
+		test(`a registration with ${what}: ${refusal ?? 'taken'}`, async () => {
+			const { body } = must(await send(`${url}/register`, 'POST', { body: { ...METADATA, ...metadata } }), refusal ? 400 : 201);
+			if (refusal) assert.equal(`${body.error}: ${body.error_description}`, refusal);
+		});
+
 	test('a registration where ten thousand clients wait for a user: 409 temporarily_unavailable, and users of others go on', async () => {
 		const [full, other] = [await guardedGateway(account, [{ type: 'oauth2' }]), await guardedGateway(account, [{ type: 'oauth2' }])];
 		const fill = (count: number, tag: string) =>

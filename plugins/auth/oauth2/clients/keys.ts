@@ -7,6 +7,9 @@ import type { ClientKeys } from './clients.ts';
 const MAX_URL_LENGTH = 1000;
 /** The most keys inside the metadata, which are stored with the client. */
 const MAX_INLINE = 10;
+/** The members of an inline key that only name something, and their most characters. The numbers of a key are longer. */
+const NAMES = ['kid', 'use', 'alg', 'crv'] as const;
+const MAX_NAME = 100;
 /** Hosts of the local machine, for trials; the guard accepts them only where the operator allowed them. */
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
@@ -34,9 +37,19 @@ function readInline(set: unknown) {
 	if (Array.isArray(keys) && keys.some((key) => isObject(key) && ('d' in key || 'k' in key))) {
 		throw bad('jwks must hold public keys only');
 	}
+	if (Array.isArray(keys)) for (const key of keys) assertNames(key);
 	const read = readSet(set);
 	if (read.keys.length === 0) throw bad('jwks must hold a public key of type RSA, EC or OKP');
 	return read;
+}
+
+/** Checks the names in a key, each of which is stored with the client. @throws invalid_client_metadata */
+function assertNames(key: unknown): void {
+	if (!isObject(key)) return;
+	const operations: unknown[] = Array.isArray(key['key_ops']) ? key['key_ops'] : [];
+	const isLong = (value: unknown): boolean => typeof value === 'string' && value.length > MAX_NAME;
+	const name = NAMES.find((one) => isLong(key[one])) ?? (operations.some(isLong) ? 'key_ops' : null);
+	if (name !== null) throw bad(`${name} of a key in jwks must have at most ${MAX_NAME} characters`);
 }
 
 function readSet(set: unknown) {

@@ -7,7 +7,14 @@ import { shownName } from './clients.ts';
 import { readClientKeys, readSigningAlg, signsOtherwise } from './keys.ts';
 
 const MAX_REDIRECTS = 20;
+/** The most characters of all redirect URIs together. Browsers and servers bound one to some thousands. */
+const MAX_REDIRECT_CHARS = 8 * 1024;
 const MAX_NAME = 200;
+/**
+ * The most bytes of the metadata as they are stored. With its id and the digest of its secret, no client takes more than 16 KB: anyone may
+ * register clients, and an organization's grants need room in the same store.
+ */
+const MAX_BYTES = 15 * 1024;
 
 /** A client without its id and secret. */
 export type ClientMetadata = Omit<Client, 'id' | 'isDocument' | 'secret'>;
@@ -30,12 +37,15 @@ export function readClientMetadata(given: unknown, rules: MetadataRules): Client
 	if (typeof name !== 'string' || name.length > MAX_NAME) throw bad(`client_name must be a text of at most ${MAX_NAME} characters`);
 	if (!isTexts(grants) || !grants.includes('authorization_code')) throw bad('grant_types must contain authorization_code');
 	if (!isTexts(responses) || !responses.includes('code')) throw bad('response_types must contain code');
-	return {
+	const metadata: ClientMetadata = {
 		name: shownName(name),
 		redirectUris: readRedirects(given['redirect_uris'], rules),
 		...readProof(given, rules),
 		mayRefresh: grants.includes('refresh_token'),
 	};
+	if (Buffer.byteLength(JSON.stringify(metadata)) > MAX_BYTES)
+		throw bad(`the metadata must take at most ${MAX_BYTES} bytes: name fewer redirect URIs, or use jwks_uri`);
+	return metadata;
 }
 
 /** Reads the redirect URIs, and refuses all when one is refused: otherwise the client would notice the missing one only in its user's browser. */
@@ -50,7 +60,10 @@ function readRedirects(given: unknown, { redirectFault }: MetadataRules): string
 		throw new OAuthFault('invalid_redirect_uri', `redirect_uris/${at}${shown} ${fault}`);
 	}
 	// All of them are strings, since none has a fault.
-	return given as string[];
+	const uris = given as string[];
+	if (uris.reduce((sum, uri) => sum + uri.length, 0) > MAX_REDIRECT_CHARS)
+		throw new OAuthFault('invalid_redirect_uri', `redirect_uris must have at most ${MAX_REDIRECT_CHARS} characters together`);
+	return uris;
 }
 
 /** Chooses the client's method. A client that offers `none` is public; if it signs all the same, the signature is checked with its keys. */

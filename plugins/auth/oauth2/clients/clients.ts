@@ -41,8 +41,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const UNUSED_MS = DAY_MS;
 /** The lifetime after the last use. A refresh token lives 30 days, so no client ends before its grants. */
 const USED_MS = 90 * DAY_MS;
-/** The most clients of a gateway that no user has allowed yet: anyone may register some, and grants need room in the same store. */
-const MAX_UNUSED = 10_000;
+/**
+ * The most clients of a gateway that no user has allowed yet: anyone may register some, and the grants of all the organization's gateways need
+ * room in the same store. It is more than one address can register in a day, 10 in 300 seconds, and 3 % of the store's records.
+ */
+const MAX_UNUSED = 3000;
 
 const MAX_SHOWN = 100;
 /** The most characters of an id in the audit log. */

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { openBrowser } from '../helpers/browser.ts';
 import { ask, bearer, hs256, issuerKey } from '../helpers/gateway-auth.ts';
-import { type OAuthClient, obtainCode, redeem, refresh, sendForm } from '../helpers/oauth.ts';
+import { type OAuthClient, obtainCode, obtainTokens, redeem, refresh, sendForm } from '../helpers/oauth.ts';
 import {
 	ASSERTION_TYPE,
 	CHATGPT,
@@ -189,9 +189,15 @@ test('an assertion of one client is none of another’s, whoever is named beside
 });
 
 describe('an assertion is accepted once', () => {
+	/** A refresh token of another client: the gateway knows it, and gives nothing for it. */
+	let known: string;
+	before(async () => {
+		known = (await obtainTokens(url, account)).refresh;
+	});
+
 	/** Sends assertions all at once to alternating replicas, and counts those that are accepted. */
 	async function takenOf(client: Signer, assertions: string[]): Promise<number> {
-		const fields = { grant_type: 'refresh_token', refresh_token: 'nothing', client_id: client.id };
+		const fields = { grant_type: 'refresh_token', refresh_token: known, client_id: client.id };
 		const answers = await Promise.all(
 			assertions.map((assertion, turn) => sendForm(`${turn % 2 === 0 ? url : there}/token`, { ...fields, ...signedBy(assertion) })),
 		);
@@ -234,4 +240,32 @@ describe('an assertion is accepted once', () => {
 		await passTime(services[0], HOUR / 2);
 		assert.equal(await takenOf(client, [sign(client, { jti })]), 1);
 	});
+});
+
+describe('an assertion is not recorded', () => {
+	const SECRET = 'x'.repeat(43);
+	const MADE_UP: [what: string, make: (pair: { access: string; refresh: string }) => string][] = [
+		['a code', () => SECRET],
+		['a refresh token', () => `svc_rt_${'x'.repeat(22)}.${SECRET}.${SECRET}`],
+		['a refresh token of a grant', ({ refresh: token }) => token.replace(/\..*/, `.${SECRET}.${SECRET}`)],
+		['an access token of a grant', ({ access }) => access.replace(/\..*/, `.${SECRET}`)],
+	];
+	for (const [what, make] of MADE_UP)
+		test(`beside ${what} that somebody made up, and is beside a real one`, async (t) => {
+			const pair = await obtainTokens(url, account);
+			const client = await publishSigner(t, SIGNING);
+			const secret = make(pair);
+			const assertion = signedBy(sign(client));
+			const sent = (it: string) => ({ code: it, refresh_token: it, ...assertion });
+			// Had it been recorded, the next one would be refused as used.
+			for (const type of ['authorization_code', 'refresh_token', 'refresh_token', 'password'])
+				assert.match(
+					told(await sendForm(`${url}/token`, { grant_type: type, ...sent(secret) })),
+					/^400 (invalid_grant|unsupported_grant_type)$/,
+				);
+			for (const at of [url, there]) must(await sendForm(`${at}/revoke`, { token: secret, ...assertion }), 200);
+			must(await sendForm(`${url}/revoke`, { token: pair.access, ...assertion }), 200);
+			assert.equal(told(await sendForm(`${url}/token`, { grant_type: 'refresh_token', ...sent(pair.refresh) })), '401 invalid_client');
+			must(await ask(url, bearer(pair.access)), 200);
+		});
 });

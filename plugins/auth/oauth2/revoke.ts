@@ -6,9 +6,8 @@ import type { Client } from './clients/clients.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE } from './faults.ts';
 import { endAccess, endGrant, findAccess, findRefresh } from './grants.ts';
-import { keptAt } from './kept-at.ts';
 import { assertNoneInQuery, formParameters } from './parameters.ts';
-import type { Placed } from './places.ts';
+import { type Placed, placeOf } from './places.ts';
 
 /**
  * Revokes a token. A refresh token, also a former one, ends its grant with all its tokens (specification 5.2 rule 7); an access token ends
@@ -19,7 +18,7 @@ export const revoke = (request: Incoming, config: OAuthConfig, call: Call): Prom
 		assertNoneInQuery(request);
 		const parameters = formParameters(request.body, request.headers['content-type']);
 		const token = parameters.get('token');
-		const place = token === null ? null : await keptAt(token, call);
+		const place = token === null ? null : await placeOf(token, call);
 		const client = await authenticateClient(request, parameters, { config, call, place });
 		parameters.require('token');
 		if (place) await end(client, place);

@@ -7,9 +7,8 @@ import { redeemCode, UNKNOWN_CODE } from './codes.ts';
 import type { OAuthConfig } from './config.ts';
 import { answering, NO_STORE, OAuthFault } from './faults.ts';
 import { ACCESS_SECONDS, endGrant, findRefresh, grantor, memberAt, rotate, type Tokens } from './grants.ts';
-import { keptAt } from './kept-at.ts';
 import { assertNoneInQuery, formParameters, type Parameters } from './parameters.ts';
-import { named, type Placed } from './places.ts';
+import { named, type Placed, placeOf } from './places.ts';
 import { assertResource } from './resource.ts';
 import { refreshedScopes } from './scopes.ts';
 
@@ -29,7 +28,7 @@ export const token = (request: Incoming, config: OAuthConfig, call: Call): Promi
 		assertNoneInQuery(request);
 		const parameters = formParameters(request.body, request.headers['content-type']);
 		const sent = parameters.get(parameters.get('grant_type') === 'refresh_token' ? 'refresh_token' : 'code');
-		const place = sent === null ? null : await keptAt(sent, call);
+		const place = sent === null ? null : await placeOf(sent, call);
 		const client = await authenticateClient(request, parameters, { config, call, place });
 		const type = parameters.require('grant_type');
 		const grant = Object.hasOwn(GRANTS, type) ? GRANTS[type] : undefined;

@@ -54,13 +54,14 @@ function subjectOf(assertion: string): string {
 }
 
 /**
- * Verifies an assertion and records that it was used. @param place null where the request names no place for the record: it will be refused
- * @throws invalid_client, saying what is wrong with it
+ * Verifies an assertion and records that it was used. @param usedAt the place of that record; null where the request's code or token is not
+ * known, so that it will have no effect: anybody may register a client, and sign assertions without end. @throws invalid_client, saying what
+ * is wrong with it
  */
 export async function assertSigned(
 	client: Client,
 	assertion: string,
-	{ call, base, place }: { call: Call; base: string; place: Context | null },
+	{ call, base, usedAt }: { call: Call; base: string; usedAt: Context | null },
 ): Promise<void> {
 	if (client.keys === null) throw bad('the client has published no keys with which client_assertion could be checked');
 	const algorithms = client.signingAlg === null ? [...PUBLIC_KEY_ALGORITHMS] : [client.signingAlg];
@@ -73,7 +74,7 @@ export async function assertSigned(
 	if (leftSeconds > MAX_SECONDS + TOLERANCE_SECONDS) throw bad('exp of client_assertion must be at most an hour away');
 	const ttlMs = (leftSeconds + TOLERANCE_SECONDS + MARGIN_SECONDS) * 1000;
 	const key = usedKey(client, claims, assertion);
-	if (place && !(await place.records.add(key, {}, { ttlMs }))) throw bad('client_assertion has been used');
+	if (usedAt && !(await usedAt.records.add(key, {}, { ttlMs }))) throw bad('client_assertion has been used');
 }
 
 const toTokenKeys = (keys: ClientKeys) => ('url' in keys ? { url: keys.url, rules: RULES } : keys);

@@ -3,6 +3,7 @@
 import type { Call, Incoming } from '../../../../core/index.ts';
 import type { OAuthConfig } from '../config.ts';
 import { OAuthFault } from '../faults.ts';
+import { isKept } from '../kept-at.ts';
 import type { Parameters } from '../parameters.ts';
 import type { Placed } from '../places.ts';
 import { digest, isSame } from '../secrets.ts';
@@ -16,7 +17,7 @@ interface Presented {
 	method: ClientMethod;
 }
 
-/** Authenticates the client of a request. @throws invalid_request, invalid_client */
+/** Authenticates the client of a request. @param place that of its code or token. @throws invalid_request, invalid_client */
 export async function authenticateClient(
 	{ headers, base }: Pick<Incoming, 'headers' | 'base'>,
 	parameters: Parameters,
@@ -28,7 +29,8 @@ export async function authenticateClient(
 	if (!client || !mayPresent(client, presented))
 		throw new OAuthFault('invalid_client', 'the client is not known or not authenticated', { isChallenged });
 	if (presented.method === 'private_key_jwt' && presented.proof !== null) {
-		await assertSigned(client, presented.proof, { call, base, place: place?.context ?? null });
+		const usedAt = place && (await isKept(place)) ? place.context : null;
+		await assertSigned(client, presented.proof, { call, base, usedAt });
 	}
 	return client;
 }

@@ -139,10 +139,18 @@ export class PluginRecords implements Records {
 		const chars = checkRecord(plugin, 'update', { key, value, options });
 		if (!Number.isInteger(revision)) throw this.#fault('update', 'revision must be that of a record');
 		const { store, services } = this.#parts;
-		await services.quota.assertRoom(organizationId, plugin, { chars });
 		const isPlain = this.#plain?.key === key && this.#plain.revision === revision;
 		const changed = isPlain ? { value, sealed: [] } : await this.#sealedAgain(key, revision, value);
-		return changed !== null && store.update(organizationId, this.#owner, { key, revision, ...changed }, options);
+		if (changed === null) return false;
+		const growth = (): Promise<number> => this.#growth(key, revision, changed.value);
+		await services.quota.assertRoom(organizationId, plugin, { chars, growth });
+		return store.update(organizationId, this.#owner, { key, revision, ...changed }, options);
+	}
+
+	/** Returns the bytes by which a value is larger than the stored one; 0 when that revision is stored no longer, since nothing is written then. */
+	async #growth(key: string, revision: number, value: JsonObject): Promise<number> {
+		const stored = await this.#parts.store.get(this.#owner.organizationId, this.#owner, key);
+		return stored?.revision === revision ? bytesOf(value) - bytesOf(stored.value) : 0;
 	}
 
 	/**
@@ -232,3 +240,5 @@ export class PluginRecords implements Records {
 		return new PluginFault(this.#owner.plugin, `records.${method}: ${fault}.`);
 	}
 }
+
+const bytesOf = (value: JsonObject): number => Buffer.byteLength(JSON.stringify(value));

@@ -53,8 +53,49 @@ test('a burst over two replicas ends at the bound, and leaves another organizati
 test('the bytes that a plugin stores are bounded too, and those of updates count', async () => {
 	const quota = new RecordQuota({ usage: async () => ({ records: 1, bytes: used }) }, { records: 1_000, bytes: 1_000 });
 	let used = 0;
-	const update = () => quota.assertRoom('o', 'auth:x', { chars: 600 });
+	const update = () => quota.assertRoom('o', 'auth:x', { chars: 600, growth: async () => 1_025 });
 	await update();
 	used = 1_000;
 	await assert.rejects(update(), { code: 'conflict' });
+});
+
+test('where no bytes are left, an update passes that makes its record at most 1 KiB larger, until twice as much is stored', async () => {
+	for (const [used, bytes, passes] of [
+		[1_000, 0, true],
+		[1_999, 1_024, true],
+		[1_000, 1_025, false],
+		[2_000, 0, false],
+		[2_000, -100, false],
+	] as const) {
+		const quota = new RecordQuota({ usage: async () => ({ records: 1, bytes: used }) }, { records: 1_000, bytes: 1_000 });
+		const update = quota.assertRoom('o', 'auth:x', { chars: 600, growth: async () => bytes });
+		if (passes) await update;
+		else await assert.rejects(update, { code: 'conflict' }, `${used} stored, ${bytes} more`);
+	}
+});
+
+test('a record may be rotated where its plugin has no bytes left, with sealed fields and without, and no other is written', async (t) => {
+	await using store = await testStore();
+	const owner = await addOwner(store);
+	const { of, services } = start(t, store);
+	const text = 'x'.repeat(1_000);
+	await of(owner).put('a', { text });
+	await of(owner).put('s', { text, secret: 'one' }, { sealed: ['/secret'] });
+	const { bytes } = await store.records.usage(owner.organizationId, owner.plugin);
+	const fullOf = (at = owner) =>
+		new PluginRecords(
+			{ store: store.records, services: { ...services, quota: new RecordQuota(store.records, { records: 10, bytes: bytes - 1 }) } },
+			at,
+		);
+	const full = fullOf();
+	assert.equal(await full.update('a', 1, { text: 'y'.repeat(1_000) }), true);
+	const read = (await full.get('a')) ?? assert.fail();
+	assert.equal(await full.update('a', read.revision, { text: 'z'.repeat(1_000) }), true, 'just read');
+	assert.equal(await full.update('s', 1, { text, secret: 'two' }), true);
+	assert.deepEqual((await full.get('s'))?.value, { text, secret: 'two' });
+	assert.equal(await full.update('a', 1, { text: text.repeat(3) }), false, 'of a revision that is gone');
+	// The characters are as many, but each has three bytes.
+	await assert.rejects(full.update('a', 3, { text: '€'.repeat(1_000) }), { code: 'conflict' });
+	await assert.rejects(full.put('a', { text }), { code: 'conflict' });
+	await assert.rejects(fullOf({ ...owner, gatewayId: null }).add('b', {}), { code: 'conflict' });
 });

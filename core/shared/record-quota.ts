@@ -13,10 +13,22 @@ const FULL_MS = 1_000;
 const PLACES = 10_000;
 /** The most bytes that a character of JSON takes in PostgreSQL. */
 const CHAR_BYTES = 3;
+/**
+ * The bytes by which an update may make its record larger where there is no room: the first refresh of a login adds an entry to its record, and
+ * logins must go on.
+ */
+const SLIGHT_BYTES = 1024;
+/**
+ * The multiple of the most bytes from which on no update passes any more. PostgreSQL compresses values, so one that is no longer than its
+ * predecessor may still take more room.
+ */
+const OVERFULL = 2;
 
 /** The number of records and bytes that may be added before the next count. */
 interface Left extends RecordUsage {
 	isFull: boolean;
+	/** True when there is no room even for updates that make their records hardly larger. */
+	isOverfull: boolean;
 	untilMs: number;
 }
 
@@ -25,6 +37,8 @@ export interface Addition {
 	chars: number;
 	/** Tells whether it adds a record; asked only where there is no room for another one. Absent: it never does. */
 	isNew?: () => Promise<boolean>;
+	/** Returns the bytes by which it makes its record larger; asked only where there is no room for more. Absent: it is all new. */
+	growth?: () => Promise<number>;
 }
 
 export class RecordQuota {
@@ -38,9 +52,11 @@ export class RecordQuota {
 	}
 
 	/** @throws conflict when there is no room, unavailable */
-	async assertRoom(organizationId: string, plugin: string, { chars, isNew }: Addition): Promise<void> {
+	async assertRoom(organizationId: string, plugin: string, { chars, isNew, growth }: Addition): Promise<void> {
 		const left = await this.#left(organizationId, plugin);
-		if (left.bytes <= 0 || (isNew && left.records <= 0 && (await isNew()))) throw full(plugin, this.#most);
+		const isSlight = async (): Promise<boolean> => !left.isOverfull && growth !== undefined && (await growth()) <= SLIGHT_BYTES;
+		if (left.bytes <= 0 && !(await isSlight())) throw full(plugin, this.#most);
+		if (isNew && left.records <= 0 && (await isNew())) throw full(plugin, this.#most);
 		left.bytes -= chars * CHAR_BYTES;
 		if (isNew) left.records--;
 	}
@@ -69,7 +85,9 @@ const isValid = ({ isFull, records, bytes, untilMs }: Left): boolean =>
 function leave(most: RecordUsage, used: RecordUsage): Left {
 	const [records, bytes] = [most.records - used.records, most.bytes - used.bytes];
 	const isFull = records <= 0 || bytes <= 0;
-	return { records: Math.ceil(records / 2), bytes: bytes / 2, isFull, untilMs: performance.now() + (isFull ? FULL_MS : COUNTED_MS) };
+	const isOverfull = used.bytes >= most.bytes * OVERFULL;
+	const untilMs = performance.now() + (isFull ? FULL_MS : COUNTED_MS);
+	return { records: Math.ceil(records / 2), bytes: bytes / 2, isFull, isOverfull, untilMs };
 }
 
 const full = (plugin: string, { records, bytes }: RecordUsage): GatewayError =>

@@ -124,7 +124,7 @@ const REDEEM: Row[] = [
 		unlike('400 invalid_grant', '400 invalid_request', W.VERIFIER_SHAPE),
 	],
 	['the challenge as its verifier', { code_verifier: '$challenge' }, '400 invalid_grant'],
-	['no redirect_uri', { redirect_uri: null }, unlike('400 invalid_grant', '200', W.REDIRECT_AGAIN)],
+	['no redirect_uri', { redirect_uri: null }, '200'],
 	['another redirect_uri', { redirect_uri: 'http://127.0.0.1:7778/callback' }, '400 invalid_grant'],
 	['another resource', { resource: 'https://other.example/' }, '400 invalid_target'],
 	['a resource that is no URI', { resource: 'here' }, '400 invalid_target'],

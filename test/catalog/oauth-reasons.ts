@@ -13,8 +13,6 @@ export const WHY = {
 		'prompt is of OpenID Connect Core §3.1.2.1, which we do not offer; RFC 6749 §3.1: a server “MUST ignore unrecognized request parameters”.',
 	TWICE:
 		'RFC 6749 §3.1, §3.2: parameters “MUST NOT be included more than once”, whichever they are; they look only at those that they know.',
-	REDIRECT_AGAIN:
-		'RFC 6749 §4.1.3: redirect_uri is “REQUIRED, if the redirect_uri parameter was included in the authorization request”. They forgive it of a client with one address.',
 	VERIFIER_SHAPE:
 		'RFC 7636 §4.6: a verifier that does not fit is invalid_grant, and one of another shape fits nothing. They look at its shape first, as a parameter of the request.',
 	HEADER_401:

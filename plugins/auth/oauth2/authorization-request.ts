@@ -14,8 +14,6 @@ import { askedScopes } from './scopes.ts';
 export interface Destination {
 	client: Client;
 	redirectUri: string;
-	/** True when the request itself named the redirect URI. */
-	isRedirectNamed: boolean;
 	state: string | null;
 }
 
@@ -35,14 +33,13 @@ export async function readDestination(parameters: Parameters, config: OAuthConfi
 		if (parameters.isRepeated(name)) throw new OAuthFault('invalid_request', `${name} must be given once`);
 	const client = await findClient(parameters.require('client_id'), config, call);
 	if (!client) throw new OAuthFault('invalid_client', 'client_id names no client of this gateway: the program has to register again');
-	const named = parameters.get('redirect_uri');
-	const redirectUri = named ?? onlyRedirect(client);
+	const redirectUri = parameters.get('redirect_uri') ?? onlyRedirect(client);
 	if (!matchesRedirect(client.redirectUris, redirectUri))
 		throw new OAuthFault('invalid_request', 'redirect_uri is not one that the client has registered');
 	// The registered address may have been removed from the accepted ones since.
 	const fault = redirectFault(redirectUri, acceptedTexts(config));
 	if (fault !== null) throw new OAuthFault('invalid_request', `redirect_uri (${printable(redirectUri)}) ${fault}`);
-	return { client, redirectUri, isRedirectNamed: named !== null, state: parameters.get('state') };
+	return { client, redirectUri, state: parameters.get('state') };
 }
 
 function onlyRedirect({ redirectUris: [first, ...more] }: Client): string {

@@ -115,8 +115,8 @@ const agreementOf = ({ asked: { redirectUri }, visitor: { userId, email }, choic
 });
 
 async function letIn({ asked, visitor, choice, scopes }: Decision, { base }: Incoming): Promise<Reply> {
-	const { client, redirectUri, isRedirectNamed, challenge } = asked;
-	const approval = { clientId: client.id, userId: visitor.userId, email: visitor.email, redirectUri, isRedirectNamed, challenge, scopes };
+	const { client, redirectUri, challenge } = asked;
+	const approval = { clientId: client.id, userId: visitor.userId, email: visitor.email, redirectUri, challenge, scopes };
 	const code = named(await issueCode(approval, choice.context), choice.organization?.id ?? null);
 	return redirectTo(asked, { code }, base);
 }

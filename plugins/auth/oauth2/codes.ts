@@ -25,8 +25,6 @@ interface Code extends JsonObject {
 	userId: string;
 	email: string;
 	redirectUri: string;
-	/** True when the request named the redirect URI; then the redemption must name it too (RFC 6749 §4.1.3). */
-	isRedirectNamed: boolean;
 	challenge: string;
 	scopes: Scope[];
 }
@@ -76,7 +74,8 @@ export async function redeemCode(
 		if (record.readAt.getTime() - record.takenAt.getTime() > GRACE_MS) await endGrant(approved.grantId, context);
 		throw refused('the code has been used');
 	}
-	if (redirectUri !== approved.redirectUri && (redirectUri !== null || approved.isRedirectNamed)) {
+	// RFC 6749 §4.1.3 has clients repeat it. OAuth 2.1 §4.1.3 does not: the verifier, which is always demanded, serves the same purpose.
+	if (redirectUri !== null && redirectUri !== approved.redirectUri) {
 		throw refused('redirect_uri is not the one that the code was requested with');
 	}
 	if (!isVerified(verifier, approved.challenge)) throw refused('code_verifier does not match the code_challenge');

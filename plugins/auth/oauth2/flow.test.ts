@@ -102,6 +102,20 @@ test('who has agreed to one address of a client is asked again for another, and 
 	assert.ok((await ask('http://127.0.0.1:5000/callback', 'tools:read')).left);
 });
 
+test('a redemption need not name the redirect URI; one that names another is refused, and costs the code nothing', async () => {
+	const client = await registerClient(url);
+	const { code, verifier } = await obtainCode(url, client, account);
+	const fields = { grant_type: 'authorization_code', code, code_verifier: verifier, client_id: client.id };
+	const other = must(await sendForm(`${url}/token`, { ...fields, redirect_uri: `${client.redirectUri}x` }), 400);
+	assert.deepEqual(
+		[other.body.error, other.body.error_description],
+		['invalid_grant', 'redirect_uri is not the one that the code was requested with'],
+	);
+	const { code_verifier: _none, ...unproven } = fields;
+	assert.equal(must(await sendForm(`${url}/token`, unproven), 400).body.error, 'invalid_grant');
+	must(await sendForm(`${url}/token`, fields), 200);
+});
+
 test('a token has the scopes that were asked for', async () => {
 	const { access } = await obtainTokens(url, account, { scope: 'tools:execute' });
 	const refused = must(await list(access), 403);

@@ -6,6 +6,22 @@ import type { Parameters } from './parameters.ts';
 
 /** Checks the resource. A client that names none means the address whose server it uses. @throws invalid_target */
 export function assertResource(parameters: Parameters, { base }: Pick<Incoming, 'base'>): void {
-	const foreign = parameters.all('resource').find((resource) => resource !== base && resource !== `${base}/`);
-	if (foreign !== undefined) throw new OAuthFault('invalid_target', `resource must be ${base}`);
+	const own = split(base);
+	const isOwn = (resource: string): boolean => {
+		const { origin, rest } = split(resource);
+		return origin !== null && origin === own.origin && (rest === own.rest || rest === `${own.rest}/`);
+	};
+	if (!parameters.all('resource').every(isOwn)) throw new OAuthFault('invalid_target', `resource must be ${base}`);
+}
+
+/** Scheme and authority of a URL, without user name and without what parsers remove or read as the end of the authority. */
+const ORIGIN = /^https?:\/\/[^/?#\\@\s]+/i;
+
+/**
+ * Splits a URL. Scheme and host are the same in capitals and in small letters, and with the scheme's usual port and without (RFC 3986
+ * §6.2.2.1, §6.2.3); the rest is compared as written. `origin` is null for a text that is no URL.
+ */
+function split(url: string): { origin: string | null; rest: string } {
+	const [written = ''] = ORIGIN.exec(url) ?? [];
+	return { origin: URL.canParse(written) ? new URL(written).origin : null, rest: url.slice(written.length) };
 }

@@ -215,13 +215,13 @@ test('two replicas prepare at once, and the days of a month ahead are there', as
 });
 
 /** Runs the statements of `ask` with their plans. @returns the plans */
-async function plansOf(store: TestStore, ask: (store: Store) => Promise<unknown>): Promise<string[]> {
+async function plansOf(store: TestStore, ask: (store: Store) => Promise<unknown>, explain = 'EXPLAIN'): Promise<string[]> {
 	const { Sequelize } = await import('sequelize');
 	const query = Sequelize.prototype.query;
 	const plans: string[] = [];
 	Sequelize.prototype.query = async function (this: InstanceType<typeof Sequelize>, sql: string, options: object) {
 		if (/FROM (?:metrics|request_log|\(SELECT)/.test(sql)) {
-			const explained = (await query.call(this, `EXPLAIN ${sql}`, options)) as unknown as { 'QUERY PLAN': string }[];
+			const explained = (await query.call(this, `${explain} ${sql}`, options)) as unknown as { 'QUERY PLAN': string }[];
 			plans.push(explained.map((row) => row['QUERY PLAN']).join('\n'));
 		}
 		return query.call(this, sql, options);
@@ -275,4 +275,52 @@ test('questions are answered by an index: sums never touch the log, and the log 
 	assert.ok(log.length >= 6);
 	// A table without lines is read as it is.
 	for (const plan of log) assert.ok(!/Seq Scan on request_log_\S+ \S+ +\(cost=\S+ rows=(?:[2-9]|\d\d)/.test(plan), plan);
+});
+
+test('fields are summed by what their cells have, and histograms and samples only where an answer shows them', async () => {
+	const { organizationId } = await addTenant(store);
+	const [gatewayId, toolId] = [randomUUID(), randomUUID()];
+	const of = `${gatewayId} ${toolId}`;
+	const answer = {
+		tokens: 40,
+		fields: [
+			['/a', 100],
+			['/b', 300],
+		],
+	} as const;
+	const line = { organizationId, gatewayId, toolId, kind: 'tool' as const, startedAt: NOW - (NOW % DAY_MS), answer };
+	await store.analytics.add(batchOf([requestRow(line), requestRow({ ...line, outcome: 'internal' })]));
+	const ofTool = range({ kind: 'tool' });
+	const fields = { dimension: 'field', by: 'bytesOut', limit: 10, prefix: `${gatewayId} ` } as const;
+	const found = await store.analytics.top(organizationId, ofTool, fields);
+	assert.deepEqual(
+		found.map(({ value, calls, bytesOut, outputTokens, sample, last }) => [value, calls, bytesOut, outputTokens, sample, last.getTime()]),
+		[
+			[`${of} /b`, 2, 600, 0, null, line.startedAt],
+			[`${of} /a`, 2, 200, 0, null, line.startedAt],
+		],
+	);
+	assert.equal((await store.analytics.top(organizationId, ofTool, { ...fields, limit: 1 })).length, 1);
+	assert.deepEqual(await store.analytics.top(organizationId, ofTool, { ...fields, prefix: 'other ' }), []);
+	const [answers] = await store.analytics.top(organizationId, ofTool, { ...fields, dimension: 'answer' });
+	assert.deepEqual([answers?.outputTokens, answers?.histogram.reduce((sum, calls) => sum + calls, 0), answers?.sample], [80, 2, null]);
+	const [error] = await store.analytics.top(organizationId, ofTool, { ...fields, dimension: 'error', prefix: '' });
+	assert.deepEqual([error?.calls, error?.sample], [1, 'request-1']);
+	for (const [dimension, hasHistogram, hasSample] of [
+		...([
+			['field', false, false],
+			['error', false, true],
+			['key', true, false],
+		] as const),
+		...([
+			['client', true, false],
+			['tool', true, false],
+			['answer', true, false],
+		] as const),
+	] as const) {
+		const asked = ({ analytics }: Store) => analytics.top(organizationId, ofTool, { dimension, by: 'calls', limit: 10 });
+		const [plan = assert.fail()] = await plansOf(store, asked, 'EXPLAIN (VERBOSE)');
+		assert.deepEqual([plan.includes('histogram['), plan.includes('array_agg(')], [hasHistogram, hasSample], `${dimension}: ${plan}`);
+		if (dimension === 'field') assert.ok(!plan.includes('Join') && !plan.includes('sum(m.duration_ms)'), plan);
+	}
 });

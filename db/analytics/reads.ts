@@ -1,11 +1,14 @@
 // Reads the sums: each question is answered from the cells of one resolution, and never from the log.
 
 import { BUCKETS } from '../../core/store/histogram.ts';
-import type { Analytics, MetricRange, SumOrder, Sums } from '../../core/store/store.ts';
+import type { Analytics, Dimension, MetricRange, SumOrder, Sums } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import { SUM_COLUMNS } from './columns.ts';
+
+type Top = Awaited<ReturnType<Analytics['top']>>[number];
+type SizeOfField = Pick<Top, 'value' | 'calls' | 'bytesOut' | 'last'>;
 
 const PLAIN = Object.entries(SUM_COLUMNS)
 	.map(([field, [column]]) => `m.${column}::float AS "${field}"`)
@@ -28,12 +31,28 @@ const busiest = (resolution: string, by: SumOrder, prefix = ''): string => `
 SELECT m.value FROM metrics m WHERE ${IN_RANGE} AND m.resolution = '${resolution}' ${prefix}
 GROUP BY m.value ORDER BY sum(m.${ORDERS[by]}) DESC, m.value LIMIT $6`;
 
-const top = (resolution: string, by: SumOrder, prefix: string): string => `
+/** The histogram of a value, and the last of its samples, each for the dimensions of which an answer shows it: both cost more than all other sums. */
+const histogramOf = (dimension: Dimension): string => (dimension === 'error' ? 'ARRAY[]::float[] AS histogram' : COUNTS);
+const sampleOf = (dimension: Dimension): string =>
+	dimension === 'error' ? '(array_agg(m.sample ORDER BY m.bucket DESC) FILTER (WHERE m.sample IS NOT NULL))[1]' : 'NULL';
+
+const top = (resolution: string, dimension: Dimension, by: SumOrder, prefix: string): string => `
 WITH busiest AS MATERIALIZED (${busiest(resolution, by, prefix)})
-SELECT m.value, ${TOTAL}, ${COUNTS}, max(m.bucket) AS last,
-	(array_agg(m.sample ORDER BY m.bucket DESC) FILTER (WHERE m.sample IS NOT NULL))[1] AS sample
+SELECT m.value, ${TOTAL}, ${histogramOf(dimension)}, max(m.bucket) AS last, ${sampleOf(dimension)} AS sample
 FROM metrics m JOIN busiest USING (value) WHERE ${IN_RANGE} AND m.resolution = '${resolution}'
 GROUP BY m.value ORDER BY sum(m.${ORDERS[by]}) DESC, m.value`;
+
+/** Fields are many, and their cells have calls and characters alone: one look at each cell finds the largest with their sums. */
+const fields = (resolution: string, by: SumOrder, prefix: string): string => `
+SELECT m.value, sum(m.calls)::float AS calls, sum(m.bytes_out)::float AS "bytesOut", max(m.bucket) AS last
+FROM metrics m WHERE ${IN_RANGE} AND m.resolution = '${resolution}' ${prefix}
+GROUP BY m.value ORDER BY sum(m.${ORDERS[by]}) DESC, m.value LIMIT $6`;
+
+/** The sums that the cells of fields do not have. */
+const NOT_OF_FIELDS = {
+	...{ failed: 0, lost: 0, durationMs: 0, upstreamMs: 0, waitingMs: 0, bytesIn: 0, inputTokens: 0, outputTokens: 0 },
+	...{ cachedTokens: 0, costMicroUsd: 0, unpriced: 0, sample: null },
+} satisfies Omit<Top, keyof SizeOfField | 'histogram'>;
 
 const spread = (resolution: string): string => `
 WITH busiest AS MATERIALIZED (${busiest(resolution, 'cost')})
@@ -49,12 +68,13 @@ export function createReads({ ordinary }: Database): Pick<Analytics, 'series' | 
 	return {
 		series: (organizationId, range, { dimension, value }) =>
 			rows<Sums & { bucket: Date }>(ordinary, series(range.resolution), bound(organizationId, range, dimension, value)),
-		top: (organizationId, range, { dimension, limit, by, prefix }) =>
-			rows<Sums & { value: string; sample: string | null; last: Date }>(
-				ordinary,
-				top(range.resolution, by, prefix === undefined ? '' : 'AND starts_with(m.value, $7)'),
-				bound(organizationId, range, dimension, limit, ...(prefix === undefined ? [] : [prefix])),
-			),
+		async top(organizationId, range, { dimension, limit, by, prefix }) {
+			const begins = prefix === undefined ? '' : 'AND starts_with(m.value, $7)';
+			const bind = bound(organizationId, range, dimension, limit, ...(prefix === undefined ? [] : [prefix]));
+			if (dimension !== 'field') return rows<Top>(ordinary, top(range.resolution, dimension, by, begins), bind);
+			const found = await rows<SizeOfField>(ordinary, fields(range.resolution, by, begins), bind);
+			return found.map((field) => ({ ...NOT_OF_FIELDS, ...field, histogram: [] }));
+		},
 		spread: (organizationId, range, { dimension, limit }) =>
 			rows<Sums & { bucket: Date; value: string }>(ordinary, spread(range.resolution), bound(organizationId, range, dimension, limit)),
 	};

@@ -15,34 +15,56 @@ export type Measured = Pick<Sums, 'calls' | 'failed' | 'histogram'>;
 
 const NOTHING: Measured = { calls: 0, failed: 0, histogram: [] };
 
-/** Reads the sums that rules need, those of an organization and a window once. */
+/** Reads the sums that rules need: those of an organization and a window once, and those of a tool in it. */
 export class Measures {
 	readonly #analytics: Pick<Analytics, 'series' | 'top'>;
 	readonly #nowMs: number;
-	readonly #all = new Map<string, Promise<Map<string, Measured>>>();
+	readonly #busiest = new Map<string, Promise<ReadonlyMap<string, Measured>>>();
+	readonly #tools = new Map<string, Promise<Measured>>();
 
 	constructor(analytics: Pick<Analytics, 'series' | 'top'>, nowMs: number) {
 		this.#analytics = analytics;
 		this.#nowMs = nowMs;
 	}
 
-	/** Returns what is to be judged, by tool. @param open the tools with an open incident, which are judged without calls, too */
-	async of({ organizationId, toolId, windowMinutes }: AlertRuleRow, open: readonly string[]): Promise<Map<string, Measured>> {
-		const range = this.#range(windowMinutes);
-		if (toolId !== null) {
-			const series = await this.#analytics.series(organizationId, range, { dimension: 'tool', value: toolId });
-			return new Map([[toolId, series.reduce(added, NOTHING)]]);
-		}
-		const key = `${organizationId} ${windowMinutes}`;
-		const reading = this.#all.get(key) ?? this.#read(organizationId, range);
-		this.#all.set(key, reading);
-		const found = await reading;
-		return new Map([...open.map((tool) => [tool, NOTHING] as const), ...found]);
+	/**
+	 * Returns what is to be judged, by tool. A tool without sums is left out while others are counted together: nothing is known of it.
+	 * @param open the tools with an open incident, which are judged without calls, too
+	 */
+	async of(rule: AlertRuleRow, open: readonly string[]): Promise<Map<string, Measured>> {
+		if (rule.toolId !== null) return this.#each(rule, [rule.toolId]);
+		const busiest = await this.#busiestOf(rule);
+		const rest = open.filter((tool) => !busiest.has(tool));
+		return new Map([...busiest, ...(await this.#each(rule, rest))]);
 	}
 
-	async #read(organizationId: string, range: MetricRange): Promise<Map<string, Measured>> {
-		const found = await this.#analytics.top(organizationId, range, { dimension: 'tool', limit: TOOLS, by: 'calls' });
-		return new Map(found.filter(({ value }) => value !== OTHERS).map((sums) => [sums.value, sums]));
+	/** Reads the sums of some tools, one after another: an organization takes no more of the database than one statement at a time. */
+	async #each(rule: AlertRuleRow, tools: readonly string[]): Promise<Map<string, Measured>> {
+		const found = new Map<string, Measured>();
+		for (const tool of tools) {
+			const measured = await this.#tool(rule, tool);
+			if (measured.calls > 0 || !(await this.#hasOthers(rule))) found.set(tool, measured);
+		}
+		return found;
+	}
+
+	#tool({ organizationId, windowMinutes }: AlertRuleRow, tool: string): Promise<Measured> {
+		return kept(this.#tools, `${organizationId} ${windowMinutes} ${tool}`, async () => {
+			const series = await this.#analytics.series(organizationId, this.#range(windowMinutes), { dimension: 'tool', value: tool });
+			return series.reduce(added, NOTHING);
+		});
+	}
+
+	async #hasOthers(rule: AlertRuleRow): Promise<boolean> {
+		return (await this.#tool(rule, OTHERS)).calls > 0;
+	}
+
+	#busiestOf({ organizationId, windowMinutes }: AlertRuleRow): Promise<ReadonlyMap<string, Measured>> {
+		return kept(this.#busiest, `${organizationId} ${windowMinutes}`, async () => {
+			const of = { dimension: 'tool', limit: TOOLS, by: 'calls' } as const;
+			const found = await this.#analytics.top(organizationId, this.#range(windowMinutes), of);
+			return new Map(found.filter(({ value }) => value !== OTHERS).map((sums) => [sums.value, sums]));
+		});
 	}
 
 	#range(windowMinutes: number): MetricRange {
@@ -50,6 +72,13 @@ export class Measures {
 		const since = until - windowMinutes * lengthOf('minute');
 		return { resolution: 'minute', kind: 'tool', since: new Date(since), until: new Date(until) };
 	}
+}
+
+/** Returns what a map has, or reads it and keeps it. */
+function kept<T>(map: Map<string, Promise<T>>, key: string, read: () => Promise<T>): Promise<T> {
+	const reading = map.get(key) ?? read();
+	map.set(key, reading);
+	return reading;
 }
 
 const added = (a: Measured, b: Measured): Measured => ({

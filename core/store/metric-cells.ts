@@ -8,9 +8,13 @@ import type { LineGroup } from './lines.ts';
 const MINUTE_MS = 60_000;
 const LENGTHS: Record<Resolution, number> = { live: 5000, minute: MINUTE_MS, hour: 60 * MINUTE_MS, day: 24 * 60 * MINUTE_MS };
 
-/** The most values of a dimension that one process counts for an organization in a day; further ones are counted together. */
+/**
+ * The most values of a dimension that one process counts for an organization in a day; further ones are counted together. A known value takes
+ * about 90 bytes, so those of the tools at most 180 kB. Their cells, of about 1.1 kB each, are bounded by the groups of a batch and not by this. The
+ * bound of tools is what one statement can still sum over a year of days: nothing is told of a tool beyond it, neither in lists nor by alerts.
+ */
 const MOST: Record<Dimension, number> = {
-	...{ '': 1, gateway: 200, tool: 500, agent: 200, provider: 100, key: 500, client: 100, error: 500 },
+	...{ '': 1, gateway: 200, tool: 2000, agent: 200, provider: 100, key: 500, client: 100, error: 500 },
 	...{ answer: 1000, field: 5000 },
 };
 /** The value of all that are counted together. */

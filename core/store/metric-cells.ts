@@ -53,12 +53,12 @@ export class KnownValues {
 	}
 }
 
-/** Returns the value itself, or that of the others when there are as many as may be. */
-function admitted(ofDay: ValuesOfDay, dimension: Dimension, value: string): string {
+/** Returns the value itself, or that of the others when there are as many as may be, or it is not known and may not be added. */
+function admitted(ofDay: ValuesOfDay, dimension: Dimension, value: string, mayAdd = true): string {
 	if (dimension === '') return value;
 	const values = ofDay.get(dimension) ?? new Set();
 	if (values.has(value)) return value;
-	if (values.size >= MOST[dimension]) return OTHERS;
+	if (!mayAdd || values.size >= MOST[dimension]) return OTHERS;
 	ofDay.set(dimension, values.add(value));
 	return value;
 }
@@ -198,11 +198,17 @@ function addTo({ sum, cells }: Tally): void {
 	}
 }
 
-/** Returns the cells to which a line adds. */
+/**
+ * Returns the cells to which a line adds. A request whose caller was not admitted makes no client known, since whoever is refused may name
+ * as many as they like, which would leave none for the day to those who are admitted.
+ */
 function cellsFor(row: RequestRow, known: KnownValues, { live, minutes }: { live: Cells; minutes: Cells }): Cell[] {
 	const bucket = minutes.at(row, row.startedAt);
 	const ofDay = ofDayOf(row, known);
-	const added = valuesOf(row).map(([dimension, value]) => bucket.cell(dimension, admitted(ofDay, dimension, value)));
+	const isOfNobody = row.kind === 'gateway' && row.method === null;
+	const added = valuesOf(row).map(([dimension, value]) =>
+		bucket.cell(dimension, admitted(ofDay, dimension, value, dimension !== 'client' || !isOfNobody)),
+	);
 	return [live.at(row, row.startedAt).cell('', ''), ...added];
 }
 

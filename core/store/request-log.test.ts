@@ -198,6 +198,25 @@ test('values that clients choose are counted together beyond the bound', () => {
 	assert.equal(clients.find(({ value }) => value === OTHERS)?.calls, 400);
 });
 
+test('a request that nobody was admitted for makes no client known, and counts for one that is known', () => {
+	const nobody = { caller: null, keyId: null, method: null, outcome: 'unauthorized', status: 401 } as const;
+	const refused = Array.from({ length: 500 }, (_, n) =>
+		requestRow({ ...nobody, userAgent: `junk${n}/1.0`, clientInfo: n % 2 ? `bot${n}/1` : null }),
+	);
+	const own = requestRow({ userAgent: 'claude-code/2' });
+	const ofSchedule = requestRow({ kind: 'agent', caller: null, method: null, userAgent: null });
+	const { cells } = batchOf([...refused, own, requestRow({ ...nobody, userAgent: 'claude-code/3' }), ofSchedule]);
+	const clients = cells.filter(({ resolution, dimension }) => resolution === 'day' && dimension === 'client');
+	assert.deepEqual(
+		clients.map(({ kind, value, calls, failed }) => [kind, value, calls, failed]),
+		[
+			['gateway', OTHERS, 500, 500],
+			['gateway', 'claude-code', 2, 1],
+			['agent', 'unknown', 1, 0],
+		],
+	);
+});
+
 test('a client is the program that it says it is, or the product that its user agent names, without the version', () => {
 	const of = (userAgent: string | null, clientInfo?: string) => clientOf({ userAgent, ...(clientInfo !== undefined && { clientInfo }) });
 	assert.equal(of('Claude-Code/2.1.3 (cli)'), 'claude-code');

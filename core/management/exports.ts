@@ -3,12 +3,17 @@
 import { Readable } from 'node:stream';
 import type { Request, ResponseObject } from '@hapi/hapi';
 import Joi from 'joi';
+import { GatewayError } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
 import { clientSignal } from '../http/client.ts';
 import type { Listed, Page } from '../store/store.ts';
+import { organizationOf } from './access.ts';
 
 /** The rows that are read at a time. */
 const READ = 1000;
+/** The exports of one account that run at once in a process: each walks a whole log, page after page, also where its filter matches nothing. */
+const MAX_OF_ACCOUNT = 2;
+const RETRY_SECONDS = '10';
 
 export type ExportFormat = 'csv' | 'ndjson';
 export const exportFormat = Joi.string().valid('csv', 'ndjson').default('csv').description('The form of the file.');
@@ -23,6 +28,8 @@ export interface Exporting<R, S extends Record<string, Value>> {
 	/** The beginning of the file's name. */
 	name: string;
 	format: ExportFormat;
+	/** The account whose share of exports it takes; when absent, the organization has a share of its own. */
+	account?: string;
 	/** The columns of CSV, members of a shown row. */
 	columns: readonly (keyof S & string)[];
 	/** The most rows. */
@@ -31,12 +38,37 @@ export interface Exporting<R, S extends Record<string, Value>> {
 	show(row: R): S;
 }
 
-/** Answers with a file. */
+/** The running exports by account. */
+const running = new Map<string, number>();
+
+/** Answers with a file. @throws rate_limited when the account has as many exports as it may */
 export function exportRows<R, S extends Record<string, Value>>(request: Request, exporting: Exporting<R, S>): ResponseObject {
-	const { name, format } = exporting;
-	const response = request.generateResponse(Readable.from(texts(exporting, clientSignal(request)), { objectMode: false }));
+	const { name, format, account = organizationOf(request).id } = exporting;
+	const leave = enter(account);
+	const body = Readable.from(texts(exporting, clientSignal(request)), { objectMode: false });
+	// It closes when the page that is being read is there: until then the export has its place.
+	body.once('close', leave);
+	const { res } = request.raw;
+	if (res.closed) body.destroy();
+	else res.once('close', () => body.destroy());
 	const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
-	return response.type(type).header('content-disposition', `attachment; filename="${name}.${format}"`);
+	const response = request.generateResponse(body).type(type);
+	return response.header('content-disposition', `attachment; filename="${name}.${format}"`);
+}
+
+/** @returns a function that gives the place back. @throws rate_limited */
+function enter(account: string): () => void {
+	const own = running.get(account) ?? 0;
+	if (own >= MAX_OF_ACCOUNT) {
+		const message = `${MAX_OF_ACCOUNT} exports are running, as many as may at once: retry after ${RETRY_SECONDS} seconds.`;
+		throw new GatewayError('rate_limited', message, { headers: { 'retry-after': RETRY_SECONDS } });
+	}
+	running.set(account, own + 1);
+	return () => {
+		const left = (running.get(account) ?? 1) - 1;
+		if (left > 0) running.set(account, left);
+		else running.delete(account);
+	};
 }
 
 async function* texts<R, S extends Record<string, Value>>(

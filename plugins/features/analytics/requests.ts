@@ -128,19 +128,20 @@ export const requestRoutes = (core: Core): ServerRoute[] => [
 		path: '/analytics/requests/export',
 		id: 'exportLoggedRequests',
 		summary: `Exports the request log, the newest first, up to ${EXPORTED.toLocaleString('en')} lines.`,
-		description: EXPORT_FORMATS,
+		description: `${EXPORT_FORMATS} An account may have two exports at once.`,
 		need: 'analytics:read',
 		query: EXPORT,
 		bare: true,
 		produces: 'text/csv',
 		answer: Joi.string(),
 		slow: true,
-		handler: (request) => {
+		handler: async (request) => {
 			const { format, ...filter } = request.query as unknown as RequestFilter & { format: ExportFormat };
 			const { id: organizationId } = organizationOf(request);
 			const read: Parameters<typeof exportRows<LoggedRequest, Shown>>[1]['read'] = (asked) =>
 				core.store.analytics.requests(organizationId, filter, asked);
-			return exportRows(request, { name: 'requests', format, columns: COLUMNS, most: EXPORTED, read, show: presentRequest });
+			const account = await core.accountOf(organizationId);
+			return exportRows(request, { name: 'requests', format, account, columns: COLUMNS, most: EXPORTED, read, show: presentRequest });
 		},
 	}),
 ];

@@ -7,7 +7,6 @@ import { GatewayError } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
 import { clientSignal } from '../http/client.ts';
 import type { Listed, Page } from '../store/store.ts';
-import { organizationOf } from './access.ts';
 
 /** The rows that are read at a time. */
 const READ = 1000;
@@ -28,8 +27,8 @@ export interface Exporting<R, S extends Record<string, Value>> {
 	/** The beginning of the file's name. */
 	name: string;
 	format: ExportFormat;
-	/** The account whose share of exports it takes; when absent, the organization has a share of its own. */
-	account?: string;
+	/** The account whose share of exports it takes. */
+	account: string;
 	/** The columns of CSV, members of a shown row. */
 	columns: readonly (keyof S & string)[];
 	/** The most rows. */
@@ -43,7 +42,7 @@ const running = new Map<string, number>();
 
 /** Answers with a file. @throws rate_limited when the account has as many exports as it may */
 export function exportRows<R, S extends Record<string, Value>>(request: Request, exporting: Exporting<R, S>): ResponseObject {
-	const { name, format, account = organizationOf(request).id } = exporting;
+	const { name, format, account } = exporting;
 	const leave = enter(account);
 	const body = Readable.from(texts(exporting, clientSignal(request)), { objectMode: false });
 	// It closes when the page that is being read is there: until then the export has its place.

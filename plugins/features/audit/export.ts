@@ -45,12 +45,13 @@ export const exportEntries = (core: Core): ServerRoute =>
 		produces: 'text/csv',
 		answer: Joi.string(),
 		slow: true,
-		handler: (request) => {
+		handler: async (request) => {
 			// The query has passed its schema.
 			const { format, ...filter } = request.query as unknown as AuditFilter & { format: ExportFormat };
 			const { id } = organizationOf(request);
 			const read = (asked: Page) => core.store.audit.list(id, asked, filter);
-			return exportRows(request, { name: 'audit-log', format, columns: COLUMNS, most: EXPORTED, read, show: showEntry });
+			const exported = { name: 'audit-log', format, columns: COLUMNS, most: EXPORTED, account: await core.accountOf(id) };
+			return exportRows(request, { ...exported, read, show: showEntry });
 		},
 	});
 

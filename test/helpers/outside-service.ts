@@ -7,7 +7,7 @@ import { type OutsidePackages, outsidePackages } from './outside.ts';
 import { freePort } from './ports.ts';
 import { testDatabase } from './postgres.ts';
 import { ready, startProgram } from './processes.ts';
-import { testRedis } from './redis.ts';
+import { startRedis } from './redis.ts';
 import { databaseVariables, SECRETS } from './service.ts';
 
 export interface OutsideService {
@@ -22,11 +22,14 @@ export interface OutsideService {
 /** The configuration of the operator. */
 const OPERATOR = 'feature:acme_webhooks:\n  maxReceivers: 3\n  attempts: 2\n';
 
-/** Starts replicas on one database. They may call 127.0.0.1. */
+/**
+ * Starts replicas on one database. They may call 127.0.0.1. Their Redis is their own: the limits of an address, such as that of registrations, would
+ * count there for all services of the run.
+ */
 export async function startOutside(replicas: number): Promise<OutsideService> {
 	const stack = new AsyncDisposableStack();
 	try {
-		const [packages, redis, made] = await Promise.all([outsidePackages(), testRedis(), testDatabase()]);
+		const [packages, redis, made] = await Promise.all([outsidePackages(), startRedis(), testDatabase()]);
 		stack.defer(() => redis.stop());
 		stack.use(made);
 		const folder = mkdtempSync(join(tmpdir(), 'gatehouse-outside-'));

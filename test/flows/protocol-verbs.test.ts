@@ -125,6 +125,8 @@ async function workshop(t: TestContext) {
 			held.get(url)?.end('{}');
 			held.delete(url);
 		},
+		/** Whether the caller of a step has left. */
+		isLeft: (url: string) => held.get(url)?.closed === true,
 		openAll() {
 			isOpen = true;
 			for (const response of held.values()) response.end('{}');
@@ -230,13 +232,15 @@ test('the user is asked by a task that waits, and answers on the other replica',
 });
 
 test('a task is cancelled from the other replica, and a watching client hears it', async (t) => {
-	const { at, seen, openAll } = await builder(t);
+	const { at, seen, isLeft, openAll } = await builder(t);
 	const stream = await open('message/stream', message({ skill: 'build', arguments: { job: 'd', count: 9 } }), { at, url: replicas[0].url });
 	const [first] = await stream.until(({ result: { status } }) => status.state === 'working');
 	await until(() => seen.includes('/d/1'), 'the first step begins');
 	const id = first?.data.result.taskId;
 	assert.equal((await result('tasks/cancel', { id }, { at, url: replicas[1].url })).status.state, 'canceled');
 	assert.equal(stateOf((await stream.rest()).at(-1)?.data), 'canceled');
+	// The stream and the run hear of it each by itself.
+	await until(() => isLeft('/d/1'), 'the run leaves its step');
 	openAll();
 	assert.equal((await rpc('tasks/cancel', { id }, { at })).body.error.code, -32002);
 	assert.deepEqual(await result('tasks/delete', { id }, { at }), { removed: true, dropped: 1 });

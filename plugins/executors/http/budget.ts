@@ -14,6 +14,6 @@ export function budgetOf(what: string, most: number): Spend {
 	let left = most;
 	return (chars) => {
 		left -= chars;
-		if (left < 0) throw invalid('/', `The arguments make ${what} of more than ${most} characters.`);
+		if (left < 0) throw invalid('', `The arguments make ${what} of more than ${most} characters.`);
 	};
 }

@@ -249,5 +249,5 @@ for (const [what, config, args] of MULTIPLIED)
 	test(`a request that repeats ${what} beyond all bounds is refused`, async () => {
 		const url = `https://example.com${config['url'] ?? '/x'}`;
 		const parsed = await http.config.validateAsync({ method: 'GET', ...config, url });
-		assert.throws(() => buildRequest(parsed, args, null), withCode('validation_failed', '/'));
+		assert.throws(() => buildRequest(parsed, args, null), withCode('validation_failed', ''));
 	});

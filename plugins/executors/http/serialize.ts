@@ -20,7 +20,7 @@ type Shape = { kind: 'text'; text: string } | { kind: 'list'; items: string[] } 
 
 /** Encodes all but the unreserved characters (RFC 3986 §2.3). @throws validation_failed for lone surrogates */
 export function percentEncode(text: string): string {
-	if (!text.isWellFormed()) throw invalid('/', 'A text among the arguments is not valid Unicode: it holds half of a surrogate pair.');
+	if (!text.isWellFormed()) throw invalid('', 'A text among the arguments is not valid Unicode: it holds half of a surrogate pair.');
 	return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 

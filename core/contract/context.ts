@@ -115,7 +115,7 @@ export interface Context<O = unknown> {
 	 * @param options.most for keys that strangers choose, such as `document:<digest>`: so many values of this plugin whose keys begin alike, up to
 	 * the first colon, are kept of an organization, and the oldest give way
 	 */
-	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>, options?: { most?: number }): Promise<T>;
+	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>, options?: { most?: number | undefined }): Promise<T>;
 	kv: KeyValue;
 	/** Not before an organization is known: see `organizations`. */
 	records: Records;

@@ -44,12 +44,7 @@ export interface PublishedKeys {
 }
 
 export const keysAt = (url: string, rules: KeySetRules, context: Context): Promise<PublishedKeys> =>
-	context.memo(
-		`${rules.most === undefined ? 'keys' : 'clients-keys'}:${url}`,
-		KEPT_MS,
-		async () => publishedKeys(url, rules),
-		rules.most === undefined ? {} : { most: rules.most },
-	);
+	context.memo(`keys:${url}`, KEPT_MS, async () => publishedKeys(url, rules), { most: rules.most });
 
 interface Reading {
 	startedAtMs: number;

@@ -166,7 +166,8 @@ test('a failed request did nothing: its key may be used again, also after an une
 	assert.equal(runs, 3);
 });
 
-test('a second request with a key is told that the first is still running', async () => {
+/** Lets handlers wait until `end`; `begun` resolves when one waits. */
+function held(): { begun: Promise<void>; end(): void } {
 	const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
 	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
 	handle = async () => {
@@ -174,6 +175,11 @@ test('a second request with a key is told that the first is still running', asyn
 		await ended;
 		return null;
 	};
+	return { begun, end };
+}
+
+test('a second request with a key is told that the first is still running', async () => {
+	const { begun, end } = held();
 	const headers = { 'idempotency-key': 'slow' };
 	const first = ask('/made', { headers });
 	await begun;
@@ -185,13 +191,7 @@ test('a second request with a key is told that the first is still running', asyn
 
 test('a request that takes longer than ten minutes is not run a second time', async (t) => {
 	t.mock.timers.enable({ apis: ['setInterval'] });
-	const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-	handle = async () => {
-		begin();
-		await ended;
-		return null;
-	};
+	const { begun, end } = held();
 	const headers = { 'idempotency-key': 'hours' };
 	const [first] = [ask('/made', { headers }), await begun];
 	const ageBy = (interval: string) =>

@@ -144,14 +144,9 @@ export class PluginCall implements Call {
 		return this.#desk().deliveries(this.#parts);
 	}
 
-	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>, options?: { most?: number }): Promise<T> {
-		return this.#services.memo.get(
-			this.#parts.organizationId,
-			`${this.#private()}:${key}`,
-			ttlMs,
-			compute,
-			shareOf(this.#parts.plugin, key, options?.most),
-		);
+	memo<T>(key: string, ttlMs: number, compute: () => Promise<T>, { most }: { most?: number | undefined } = {}): Promise<T> {
+		const { organizationId, plugin } = this.#parts;
+		return this.#services.memo.get(organizationId, `${this.#private()}:${key}`, ttlMs, compute, shareOf(plugin, key, most));
 	}
 
 	settings(): Promise<OrganizationSettings> {

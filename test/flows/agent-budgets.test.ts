@@ -1,13 +1,11 @@
 // Tests that what a run may spend includes what the agents that it starts spend, whether a node runs them or a tool.
 
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Plugin } from '../../core/contract/kinds.ts';
-import { llmProviderLocation } from '../../core/models/connections.ts';
 import type { AgentRow, AgentSettings } from '../../core/store/store.ts';
 import agentExecutor from '../../plugins/executors/agent/index.ts';
 import input from '../../plugins/nodes/input/index.ts';
@@ -16,7 +14,7 @@ import output from '../../plugins/nodes/output/index.ts';
 import subAgent from '../../plugins/nodes/sub-agent/index.ts';
 import toolCall from '../../plugins/nodes/tool-call/index.ts';
 import local from '../../plugins/providers/local/index.ts';
-import { type AgentWorld, agentWorld } from '../helpers/agents.ts';
+import { type AgentWorld, addLocalModel, agentWorld } from '../helpers/agents.ts';
 import { graph, type Nodes } from '../helpers/graphs.ts';
 import { addTool } from '../helpers/samples.ts';
 
@@ -36,19 +34,12 @@ const upstream = createServer((request, response) => {
 	asked += 1;
 	request.resume().on('end', () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${ANSWER}data: [DONE]\n\n`));
 });
-const providerId = randomUUID();
+let providerId: string;
 let world: AgentWorld;
 before(async () => {
 	await once(upstream.listen(0, '127.0.0.1'), 'listening');
 	world = await agentWorld([input, llmCall, output, subAgent, toolCall, local, agentExecutor] as Plugin[]);
-	const { core, organizationId } = world;
-	const { port } = upstream.address() as AddressInfo;
-	const connection = core.registry.seal(
-		...(['provider', 'local', { baseUrl: `http://127.0.0.1:${port}` }, core.secrets] as const),
-		llmProviderLocation({ organizationId, id: providerId, name: 'Model' }),
-	);
-	const row = { name: 'Model', provider: 'local', connection, configVersion: 1, model: 'small', configuration: {} };
-	await core.store.llmProviders.create(organizationId, providerId, { ...row, prices: PRICES, budget: null, outbound: null }, 10);
+	providerId = await addLocalModel(world, (upstream.address() as AddressInfo).port, PRICES);
 });
 after(async () => {
 	await world[Symbol.asyncDispose]();
@@ -68,7 +59,7 @@ function addSixfold(node: Nodes[string], settings: AgentSettings): Promise<Agent
 		settings,
 	);
 }
-const asks: Nodes[string] = ['llm_call', { providerId, userPromptTemplate: 'So?', maxTokens: MOST_TOKENS }];
+const asks = (): Nodes[string] => ['llm_call', { providerId, userPromptTemplate: 'So?', maxTokens: MOST_TOKENS }];
 const runs = (agent: AgentRow): Nodes[string] => ['sub_agent', { agentId: agent.id }];
 async function calls(agent: AgentRow): Promise<Nodes[string]> {
 	const executionConfig = { agentId: agent.id, timeoutMs: 60_000 };
@@ -81,7 +72,7 @@ async function calls(agent: AgentRow): Promise<Nodes[string]> {
 	return ['tool_call', { toolId: tool.id, arguments: {}, effect: 'once', result: 'data' }];
 }
 const addOne = (settings: AgentSettings = {}): Promise<AgentRow> =>
-	world.addAgent(graph('in>ask ask>out', { in: ['input'], ask: asks, out: ['output', { mapping: { n: 1 } }] }), settings);
+	world.addAgent(graph('in>ask ask>out', { in: ['input'], ask: asks(), out: ['output', { mapping: { n: 1 } }] }), settings);
 
 async function endOf(agent: AgentRow): Promise<{ status: string; error: { code: string; message: string } | null }> {
 	const { status, error } = (await world.ended(await world.start(agent, {}))).run;
@@ -92,7 +83,7 @@ const PER_RUN = { budget: { perRun: 0.95 } };
 const THREE_OF_THE_BUDGET = 3;
 
 test('six calls of a run are as many as its budget allows', async () => {
-	const { status, error } = await endOf(await addSixfold(asks, PER_RUN));
+	const { status, error } = await endOf(await addSixfold(asks(), PER_RUN));
 	assert.deepEqual([status, error?.code, asked], ['failed', 'conflict', THREE_OF_THE_BUDGET]);
 });
 

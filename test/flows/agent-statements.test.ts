@@ -1,19 +1,17 @@
 // Tests how many statements a run of an agent and a call of a model send to the database: most of their CPU is spent on sending them.
 
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import type { Plugin } from '../../core/contract/kinds.ts';
-import { llmProviderLocation } from '../../core/models/connections.ts';
 import input from '../../plugins/nodes/input/index.ts';
 import llmCall from '../../plugins/nodes/llm-call/index.ts';
 import output from '../../plugins/nodes/output/index.ts';
 import local from '../../plugins/providers/local/index.ts';
-import { type AgentWorld, agentWorld } from '../helpers/agents.ts';
+import { type AgentWorld, addLocalModel, agentWorld } from '../helpers/agents.ts';
 import { graph } from '../helpers/graphs.ts';
 
 /** Matches statements that are sent now and then for many runs at once. */
@@ -34,7 +32,7 @@ const upstream = createServer((request, response) => {
 	request.resume().on('end', () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(ANSWER));
 });
 const { query } = pg.Client.prototype;
-const providerId = randomUUID();
+let providerId: string;
 const sent: string[] = [];
 let world: AgentWorld;
 before(async () => {
@@ -44,14 +42,7 @@ before(async () => {
 	} as typeof query;
 	await once(upstream.listen(0, '127.0.0.1'), 'listening');
 	world = await agentWorld([input, llmCall, output, local] as Plugin[]);
-	const { core, organizationId } = world;
-	const { port } = upstream.address() as AddressInfo;
-	const connection = core.registry.seal(
-		...(['provider', 'local', { baseUrl: `http://127.0.0.1:${port}` }, core.secrets] as const),
-		llmProviderLocation({ organizationId, id: providerId, name: 'Model' }),
-	);
-	const row = { name: 'Model', provider: 'local', connection, configVersion: 1, model: 'small', configuration: {} };
-	await core.store.llmProviders.create(organizationId, providerId, { ...row, prices: null, budget: null, outbound: null }, 10);
+	providerId = await addLocalModel(world, (upstream.address() as AddressInfo).port);
 });
 after(async () => {
 	await world[Symbol.asyncDispose]();

@@ -8,10 +8,11 @@ import { createArgumentChecks } from '../../core/arguments/checks.ts';
 import type { Plugin } from '../../core/contract/kinds.ts';
 import type { Json, JsonObject } from '../../core/contract/nouns.ts';
 import { createEgress } from '../../core/egress/egress.ts';
+import { llmProviderLocation } from '../../core/models/connections.ts';
 import { createRuns, type Runs } from '../../core/runs/runs.ts';
 import { createSecrets } from '../../core/secrets/envelopes.ts';
 import { Recorder } from '../../core/store/recorder.ts';
-import type { AgentRow, AgentSettings, Execution, Pipeline } from '../../core/store/store.ts';
+import type { AgentRow, AgentSettings, Execution, LlmProviderRow, Pipeline } from '../../core/store/store.ts';
 import { startCore, type TestCore } from './core.ts';
 import { silent } from './postgres.ts';
 import { addTenant } from './samples.ts';
@@ -77,6 +78,22 @@ export async function agentWorld(plugins: Plugin[], { isDesk = false, key }: { i
 		},
 		[Symbol.asyncDispose]: () => owned.disposeAsync(),
 	};
+}
+
+/** Adds a connection to a model `small` of the provider `local` at a port of 127.0.0.1. @returns its id */
+export async function addLocalModel(
+	{ core, organizationId }: Pick<AgentWorld, 'core' | 'organizationId'>,
+	port: number,
+	prices: LlmProviderRow['prices'] = null,
+): Promise<string> {
+	const id = randomUUID();
+	const connection = core.registry.seal(
+		...(['provider', 'local', { baseUrl: `http://127.0.0.1:${port}` }, core.secrets] as const),
+		llmProviderLocation({ organizationId, id, name: 'Model' }),
+	);
+	const row = { name: 'Model', provider: 'local', connection, configVersion: 1, model: 'small', configuration: {} };
+	await core.store.llmProviders.create(organizationId, id, { ...row, prices, budget: null, outbound: null }, 10);
+	return id;
 }
 
 /** Returns the trace of a run by key: the status of each node. */

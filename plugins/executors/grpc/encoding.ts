@@ -8,7 +8,7 @@ import { weigh } from './weight.ts';
 
 /** Most fields, as `weigh` counts them, that are written on this thread: some 4 ms of work. */
 const MAX_HERE_WEIGHT = 20_000;
-/** Most fields that are written at all: half a second of work on the worker. */
+/** Most fields that are written at all: some 300 ms of CPU on the worker. */
 export const MAX_WEIGHT = 2_000_000;
 
 /** @returns the bytes of each message. @throws validation_failed naming the field; like `runTask` */

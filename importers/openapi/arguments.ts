@@ -59,10 +59,19 @@ export interface ParameterSource {
 /** Percent-encodes white space, which URLs cannot contain, in a path or in the name of a placeholder. */
 export const spell = (path: string): string => path.replace(/\s/g, encodeURIComponent);
 
-/** Returns the arguments in the document's order; `faults` names parameters that were left out or added. */
-export function readParameters(source: ParameterSource, definitions: Definitions, faults: Set<string>): Argument[] {
+/** A parameter that a path's own query writes out under its name: `/pets?limit={limit}`. */
+const WRITTEN_OUT = /(?<=[?&])([^?&={}]+)=\{\1\}(?:&|$)/g;
+
+/**
+ * Reads the arguments, in the document's order.
+ * @param faults learns of parameters that were left out or added
+ * @returns them, and the path without what declared parameters of the query write
+ */
+export function readParameters(source: ParameterSource, definitions: Definitions, faults: Set<string>): { args: Argument[]; path: string } {
 	const declared = declaredParameters(source, faults);
-	const placeholders = new Set([...source.path.matchAll(PLACEHOLDER)].map(([, name]) => name ?? ''));
+	const inQuery = (name: string): boolean => declared.some((parameter) => parameter.in === 'query' && parameter.name === name);
+	const path = source.path.replace(WRITTEN_OUT, (piece, name: string) => (inQuery(name) ? '' : piece)).replace(/[?&]$/, '');
+	const placeholders = new Set([...path.matchAll(PLACEHOLDER)].map(([, name]) => name ?? ''));
 	const usable = declared.filter((parameter) => isUsable(parameter, source, placeholders, faults));
 	const add = (location: 'path' | 'query', name: string): void => {
 		if (usable.some((parameter) => parameter.in === location && parameter.name === name)) return;
@@ -72,7 +81,7 @@ export function readParameters(source: ParameterSource, definitions: Definitions
 	for (const name of placeholders) add('path', name);
 	for (const name of source.queryNames) add('query', name);
 	const args = nameArguments(usable);
-	return usable.map((parameter, index) => toArgument(parameter, args[index] ?? parameter.name, definitions));
+	return { args: usable.map((parameter, index) => toArgument(parameter, args[index] ?? parameter.name, definitions)), path };
 }
 
 function declaredParameters({ lists, document }: ParameterSource, faults: Set<string>): Parameter[] {

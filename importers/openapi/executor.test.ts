@@ -66,6 +66,17 @@ test('arguments go where the document says, whatever they are called', async () 
 	assert.equal(headers?.['x-trace'] ?? headers?.['X-Trace'], 't');
 });
 
+test('a placeholder behind the ? of a path is filled by its parameter', async () => {
+	const parameters = [{ name: 'user id', in: 'path', required: true, schema: { type: 'string' } }];
+	const { url } = await requestOf('/x?kind=a&user={user id}&page={page}', { parameters }, { user_id: 'a&b', page: 2 });
+	assert.equal(url, 'https://api.example.com/v1/x?kind=a&user=a%26b&page=2');
+	const inQuery = [{ name: 'tags', in: 'query', schema: { type: 'array', items: { type: 'string' } } }];
+	for (const path of ['/x?tags={tags}', '/x?a=b&tags={tags}', '/x?tags={tags}&a=b']) {
+		const { url: once } = await requestOf(path, { parameters: inQuery }, { tags: ['c', 'd'] });
+		assert.equal(once, `https://api.example.com/v1/x?${path.includes('a=b') ? 'a=b&' : ''}tags=c&tags=d`, path);
+	}
+});
+
 test('a file of a form travels as its bytes', async () => {
 	const schema = { type: 'object', properties: { file: { type: 'string', format: 'binary' }, note: { type: 'string' } } };
 	const file = { data: Buffer.from('bytes').toString('base64'), filename: 'a.txt', contentType: 'text/plain' };

@@ -141,13 +141,13 @@ function convertCall(listed: ListedOperation, operation: JsonObject, context: Do
 	const faults = new Set<string>();
 	const lists = [listed.item['parameters'], operation['parameters']];
 	const source = { lists, path: barePath(listed.path), queryNames: queryNames(listed.path), document };
-	const args = readParameters(source, requests, faults);
+	const { args, path } = readParameters(source, requests, faults);
 	const body = readBody(operation['requestBody'], requests, faults);
 	if (body && 'skip' in body) return body;
 	const bodyArg = nameBody(args);
 	const signature = joinArguments(args, body && { ...body, arg: bodyArg }, context, faults);
 	const answer = readAnswer(operation['responses'], answers);
-	const definition: JsonObject = { method: listed.method, path: sentPath(listed.path), ...serversOf(listed, operation, context, faults) };
+	const definition: JsonObject = { method: listed.method, path: spell(path), ...serversOf(listed, operation, context, faults) };
 	if (args.length > 0) definition['parameters'] = args.map(({ wire }) => wire);
 	if (body) definition['requestBody'] = { arg: bodyArg, ...body.wire };
 	if (answer.accept !== null) definition['headers'] = { accept: answer.accept };

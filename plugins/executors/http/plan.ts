@@ -53,13 +53,15 @@ export function planOf(config: HttpConfig, api: Api | null): Plan {
 }
 
 function made(config: HttpConfig, api: Api | null): Plan {
-	const base = baseOf(config.url, api);
+	const { template: written, ...base } = baseOf(config.url, api);
 	const of = (location: Parameter['in']): Parameter[] => (config.parameters ?? []).filter((parameter) => parameter.in === location);
 	const parameters = { query: of('query'), querystring: of('querystring'), header: of('header'), cookie: of('cookie') };
+	const template = written.map((piece) => byArgument(piece, of('path')));
 	const configured = Object.entries(config.query ?? {});
-	const counts = [base.query, base.template, configured, parameters.query, parameters.querystring].map(({ length }) => length);
+	const counts = [base.query, template, configured, parameters.query, parameters.querystring].map(({ length }) => length);
 	return {
 		...base,
+		template,
 		path: piecesOf(base.path, of('path')),
 		configured,
 		hasNoQuery: counts.every((count) => count === 0),
@@ -89,11 +91,20 @@ function baseOf(url: string, api: Api | null): BaseUrl {
 	return { origin: base.origin, prefix, path: prefix + beforeQuery, query: base.search.slice(1).split('&').filter(Boolean), template };
 }
 
+const PLACEHOLDER = /\{([^{}]+)\}/g;
+
+/** Renames the placeholders of a query after the arguments of the parameters that have their names: OpenAPI lets a path have a query. */
+const byArgument = (piece: string, parameters: readonly Parameter[]): string =>
+	piece.replace(PLACEHOLDER, (whole, name: string) => {
+		const known = parameters.find((one) => one.name === name);
+		return known ? `{${known.arg}}` : whole;
+	});
+
 /** Splits a path at its placeholders. */
 function piecesOf(path: string, parameters: readonly Parameter[]): (string | Parameter)[] {
 	const pieces: (string | Parameter)[] = [];
 	let end = 0;
-	for (const { 0: whole, 1: name = '', index } of path.matchAll(/\{([^{}]+)\}/g)) {
+	for (const { 0: whole, 1: name = '', index } of path.matchAll(PLACEHOLDER)) {
 		pieces.push(path.slice(end, index), parameters.find((one) => one.name === name) ?? { arg: name, name, in: 'path' });
 		end = index + whole.length;
 	}

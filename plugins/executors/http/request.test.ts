@@ -134,13 +134,15 @@ test('A path without an API to go after is refused', async (t) => {
 	await assert.rejects(http.execute({}, config, loopbackCall(t)), withCode('validation_failed', '/url'));
 });
 
-test('A parameter’s name in the path may differ from its argument’s', async (t) => {
+test('A parameter’s name in the path, and behind its ?, may differ from its argument’s', async (t) => {
 	const parameters = [{ arg: 'pet-id_path', name: 'pet id', in: 'path' }];
 	const upstream = await recorder(t);
 	const config = await http.config.validateAsync({ method: 'GET', url: '/{pet id}', parameters }).catch(() => null);
 	assert.equal(config, null, 'a space in the URL is refused');
 	const dotted = [{ arg: 'a_path', name: '$pet.id', in: 'path' }];
 	assert.equal((await send(t, upstream, { url: '/p/{$pet.id}', parameters: dotted }, { a_path: 1 })).line, 'GET /p/1 HTTP/1.1');
+	const behind = await send(t, upstream, { url: '/p?a=b&k={$pet.id}', parameters: dotted }, { a_path: 'x&y' });
+	assert.equal(behind.line, 'GET /p?a=b&k=x%26y HTTP/1.1');
 });
 
 // ── what arguments may not do ──────────────────────────────────────────────────────────────────────────────────────

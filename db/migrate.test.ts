@@ -40,6 +40,7 @@ import { auditChain } from './migrations/0029-audit-chain.ts';
 import { payloads } from './migrations/0030-payloads.ts';
 import { alerts } from './migrations/0031-alerts.ts';
 import { printed } from './migrations/0032-printed.ts';
+import { lookups } from './migrations/0033-lookups.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
@@ -161,6 +162,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[payloads, ''],
 	[alerts, ALERT_ROWS],
 	[printed, ''],
+	[lookups, ''],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({
@@ -406,6 +408,67 @@ test('a replica of the former release takes no import: one with a lease is refus
 	]);
 	const claim = `UPDATE import_jobs SET status = 'running', lease = gen_random_uuid(), leased_until = now() WHERE finished_at IS NULL`;
 	await assert.rejects(administer(database, claim), { code: '55P03' });
+});
+
+/** Executions of the release before their states were kept: more than are filled at a time. */
+const EXECUTED_BEFORE = `
+INSERT INTO agents (organization_id, name, description, pipeline, settings) SELECT id, 'a', '', '{}', '{}' FROM organizations;
+INSERT INTO runs (id, organization_id, account_id, kind, status, trigger, definition, input, error, finished_at)
+SELECT gen_random_uuid(), o.id, o.id, 'past', s.status, CASE n % 2 WHEN 0 THEN 'manual' ELSE 'webhook' END, 'null', 'null',
+	CASE WHEN s.status IN ('failed', 'cancelled') THEN '{}'::json END, CASE WHEN s.status <> 'waiting' THEN now() END
+FROM organizations o, generate_series(0, 12003) n, unnest(ARRAY['succeeded', 'failed', 'cancelled', 'waiting']) WITH ORDINALITY s (status, at)
+WHERE n / 2 % 4 = s.at - 1;
+INSERT INTO agent_executions (organization_id, agent_id, run_id, revision) SELECT a.organization_id, a.id, r.id, 1 FROM agents a, runs r WHERE r.kind = 'past';
+`;
+
+test('executions of the former release get their state some thousand at a time, and a fill that was interrupted goes on', async () => {
+	await using former = await testDatabase({ empty: true });
+	const { migrations, rows } = upTo(RELEASES.findIndex(([{ name }]) => name === lookups.name));
+	await leave(former.database, migrations, rows + EXECUTED_BEFORE);
+	const options = { database: former.database, dataDir: '', log: silent };
+	await migrateDatabase(options);
+	const states = `SELECT trigger, state, count(*)::int FROM agent_executions GROUP BY 1, 2 ORDER BY 1, 2`;
+	const filled = await administer(former.database, states);
+	assert.deepEqual(
+		filled.map(({ trigger, state, count }) => [trigger, state, count]),
+		['manual', 'webhook'].flatMap((trigger) => [
+			[trigger, 'failed', 3001],
+			[trigger, 'running', 1500],
+			[trigger, 'success', 1501],
+		]),
+	);
+	const turns = await administer(former.database, 'SELECT count(*)::int FROM agent_executions GROUP BY xmin::text ORDER BY 1');
+	assert.deepEqual(turns, [{ count: 2004 }, { count: 5000 }, { count: 5000 }], 'each in a transaction of its own');
+	await administer(
+		former.database,
+		`DELETE FROM migrations WHERE name = '${lookups.name}'`,
+		`UPDATE agent_executions SET trigger = NULL, state = NULL WHERE seq % 2 = 0`,
+	);
+	await assert.rejects(openStore({ ...options, migrate: false }), new RegExp(`lacks the migrations ${lookups.name}:`));
+	assert.deepEqual(await migrateDatabase(options), [lookups.name]);
+	assert.deepEqual(await administer(former.database, states), filled);
+	assert.deepEqual(await migrateDatabase(options), []);
+});
+
+// The last column of a key is the one that tells rows of an organization apart. An index of some rows serves only where it has all with a value.
+const UNINDEXED = `
+SELECT c.conrelid::regclass || '.' || a.attname AS "column" FROM pg_constraint c
+JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[cardinality(c.conkey)]
+WHERE c.contype = 'f' AND c.connamespace = 'public'::regnamespace AND NOT EXISTS (
+	SELECT FROM pg_index i, generate_series(1, i.indnkeyatts) AS n
+	WHERE i.indrelid = c.conrelid AND i.indisvalid AND i.indkey[n - 1] = a.attnum
+		AND (i.indkey::int2[])[0:n - 1] <@ c.conkey
+		AND (i.indpred IS NULL OR pg_get_expr(i.indpred, i.indrelid) = '(' || quote_ident(a.attname) || ' IS NOT NULL)')
+) ORDER BY 1`;
+
+test('every foreign key has an index that a removal of the row it refers to finds its rows by', async () => {
+	await using migrated = await testDatabase();
+	assert.deepEqual(await administer(migrated.database, UNINDEXED), []);
+	await administer(migrated.database, 'DROP INDEX access_keys_gateway, run_schedules_of_agent');
+	assert.deepEqual(
+		(await administer(migrated.database, UNINDEXED)).map(({ column }) => column),
+		['access_keys.gateway_id', 'run_schedules.agent_id'],
+	);
 });
 
 test('every foreign key includes the organization, except those to organizations, users, and a user’s own rows', async () => {

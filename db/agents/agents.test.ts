@@ -9,6 +9,8 @@ import { until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
+import { COUNT_LIST, LIST } from './executions.ts';
+import { open } from './questions.ts';
 
 let store: TestStore;
 let organizationId: string;
@@ -82,6 +84,77 @@ test('executions are listed without payloads, newest first, by status and trigge
 	assert.equal((await store.agents.get(organizationId, id))?.totalExecutions, 2);
 	await end('failed');
 	assert.deepEqual(await ids({ status: 'failed' }), [second.execution.run.id]);
+});
+
+/** Explains a statement with its values. @returns the plan, and the most rows that one of its nodes read */
+async function explain(statement: string, values: (string | number | null)[]): Promise<{ plan: string; read: number }> {
+	const told = values.map((value) => (typeof value === 'string' ? `'${value}'` : `${value}`));
+	const [row] = await administer(
+		store.database,
+		// Tables as small as here are else read whole.
+		'SET enable_seqscan = off',
+		`EXPLAIN (ANALYZE, FORMAT JSON) ${statement.replaceAll(/\$(\d)/g, (_, at) => told[at - 1] ?? assert.fail())}`,
+	);
+	const plan = JSON.stringify(row);
+	const counts = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by (?:Filter|Join Filter))":\s?(\d+)/g)].map(([, count]) => Number(count));
+	assert.ok(counts.length > 0, plan);
+	return { plan, read: Math.max(...counts) };
+}
+
+test('a page of executions by state and trigger is read by an index, wherever they are among 2,000, and so are questions of an agent', async () => {
+	const { id: busy } = await addAgent();
+	const { id: quiet } = await addAgent();
+	const place = [organizationId, busy];
+	// The older half was started by a webhook, and nearly all of it failed: whoever walks from the newest passes the others.
+	await administer(
+		store.database,
+		`INSERT INTO runs (id, organization_id, account_id, kind, status, trigger, definition, input, error, finished_at)
+		SELECT gen_random_uuid(), '${organizationId}', '${organizationId}', 'past', CASE WHEN n > 960 THEN 'waiting' ELSE 'failed' END,
+			CASE WHEN n > 1000 THEN 'manual' ELSE 'webhook' END, 'null', 'null', CASE WHEN n <= 960 THEN '{}'::json END, CASE WHEN n <= 960 THEN now() END
+		FROM generate_series(1, 2000) n`,
+		`INSERT INTO agent_executions (organization_id, agent_id, run_id, revision)
+		SELECT organization_id, '${busy}', id, 1 FROM runs WHERE kind = 'past' ORDER BY seq`,
+		// The few of the one are answered, the many of the other are open.
+		`INSERT INTO agent_questions (organization_id, agent_id, run_id, key, node_id, message, schema, answered_at)
+		SELECT e.organization_id, a.id, e.run_id, a.id, 'n', 'm', '{}', CASE a.id WHEN '${busy}' THEN now() END
+		FROM agent_executions e, agents a WHERE e.agent_id = '${busy}' AND (a.id = '${quiet}' OR a.id = '${busy}' AND e.seq % 20 = 0)`,
+		'ANALYZE',
+	);
+	for (const [trigger, state, matching] of [
+		[null, null, 2000],
+		[null, 'failed', 960],
+		['webhook', null, 1000],
+		['webhook', 'running', 40],
+		['manual', 'failed', 0],
+		[null, 'success', 0],
+	] as const) {
+		const listed = await explain(LIST, [...place, trigger, state, 20, 0]);
+		assert.ok(listed.read <= 20, `${trigger} ${state}: ${listed.plan}`);
+		const counted = await explain(COUNT_LIST, [...place, trigger, state]);
+		assert.ok(counted.read <= Math.max(matching, 1), `${trigger} ${state}: ${counted.plan}`);
+	}
+	const asked = await explain(open('>', 'ASC'), [...place, null, 0, 20]);
+	assert.ok(asked.read <= 1, asked.plan);
+	await administer(store.database, `DELETE FROM runs WHERE kind = 'past'`);
+});
+
+test('an execution that is added while its run ends has the state of the end', async () => {
+	const { id: agentId } = await addAgent();
+	const { run: ending } = (await store.runQueue.add(run(), KIND)) ?? assert.fail();
+	const { host, port, username, password, name } = store.database;
+	const ender = new pg.Client({ host, port, user: username, password, database: name });
+	await ender.connect();
+	await ender.query('BEGIN');
+	await ender.query('SELECT FROM runs WHERE id = $1 FOR UPDATE', [ending.id]);
+	await ender.query(`UPDATE runs SET status = 'succeeded', finished_at = now(), job_id = NULL WHERE id = $1`, [ending.id]);
+	const added = store.agents.enlist(organizationId, ending.id, { agentId, revision: 1, startedBy: null });
+	const waiting = async () => (await administer(store.database, 'SELECT pid FROM pg_locks WHERE NOT granted')).length > 0;
+	await until(waiting, 'it waits');
+	await ender.query('COMMIT');
+	await ender.end();
+	assert.equal(await added, true);
+	const { total } = await store.agents.executions(organizationId, agentId, { limit: 1, offset: 0 }, { status: 'success' });
+	assert.equal(total, 1);
 });
 
 test('tokens and cost add up, an unknown cost makes the whole unknown, and counts survive the runs', async () => {

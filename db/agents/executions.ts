@@ -47,12 +47,13 @@ WITH added AS (
 )
 SELECT ${versionOf('added')} AS "versionIndex" FROM added`;
 
-const IS = {
-	success: "r.status = 'succeeded'",
-	failed: "r.status IN ('failed', 'cancelled')",
-	running: 'r.finished_at IS NULL',
-} as const;
 const FIND = 'e.organization_id = $1 AND e.agent_id = $2';
+const MATCHING = `agent_executions e WHERE ${FIND} AND ($3::text IS NULL OR e.trigger = $3) AND ($4::text IS NULL OR e.state = $4)`;
+/** Runs are read for the page alone. */
+export const LIST = `
+SELECT ${RUN_SUMMARY}, ${OWN} FROM (SELECT e.* FROM ${MATCHING} ORDER BY e.seq DESC LIMIT $5 OFFSET $6) AS e
+JOIN runs r ON r.organization_id = e.organization_id AND r.id = e.run_id ORDER BY e.seq DESC`;
+export const COUNT_LIST = `SELECT count(*)::int AS total FROM (SELECT FROM ${MATCHING} LIMIT ${COUNTED}) AS counted`;
 const GET = `SELECT ${RUN}, ${OWN} FROM ${JOINED} WHERE e.organization_id = $1 AND e.run_id = $2 AND ($3::uuid IS NULL OR e.agent_id = $3)`;
 const LOCK_ORIGIN = `SELECT r.kind, r.status, e.agent_id AS "agentId", e.revision FROM ${JOINED}
 WHERE e.organization_id = $1 AND e.run_id = $2 FOR SHARE OF r`;
@@ -155,13 +156,10 @@ export function createExecutions(database: Database, runs: JointRuns): Joint {
 			return made;
 		},
 		async executions(organizationId, agentId, { limit, offset }, { status, trigger } = {}) {
-			const place = [uuid(organizationId), uuid(agentId), trigger ?? null];
-			const where = `${FIND} AND ($3::text IS NULL OR r.trigger = $3)${status ? ` AND ${IS[status]}` : ''}`;
-			const list = `SELECT ${RUN_SUMMARY}, ${OWN} FROM ${JOINED} WHERE ${where} ORDER BY e.seq DESC LIMIT $4 OFFSET $5`;
-			const count = `SELECT count(*)::int AS total FROM (SELECT FROM ${JOINED} WHERE ${where} LIMIT ${COUNTED}) AS counted`;
+			const asked = [uuid(organizationId), uuid(agentId), trigger ?? null, status ?? null];
 			const [found, [counted]] = await Promise.all([
-				rows<Found<RunSummary>>(ordinary, list, [...place, limit, offset]),
-				rows<{ total: number }>(ordinary, count, place),
+				rows<Found<RunSummary>>(ordinary, LIST, [...asked, limit, offset]),
+				rows<{ total: number }>(ordinary, COUNT_LIST, asked),
 			]);
 			return { executions: found.map((row) => toExecution(row)), total: counted?.total ?? 0 };
 		},

@@ -24,7 +24,8 @@ const ANSWERED = `
 UPDATE agent_questions SET answered_at = date_trunc('milliseconds', clock_timestamp()), answered_by = $4
 WHERE organization_id = $1 AND run_id = $2 AND key = $3 AND answered_at IS NULL RETURNING id`;
 
-const open = (beyond: string, direction: string): string => `
+/** A page of the questions that wait for an answer. */
+export const open = (beyond: string, direction: string): string => `
 SELECT q.seq, ${COLUMNS} FROM agent_questions q JOIN runs r ON r.organization_id = q.organization_id AND r.id = q.run_id
 WHERE q.organization_id = $1 AND q.answered_at IS NULL AND r.finished_at IS NULL AND (q.until IS NULL OR q.until > now())
 	AND ($2::uuid IS NULL OR q.agent_id = $2) AND ($3::uuid IS NULL OR q.run_id = $3) AND q.seq ${beyond} $4

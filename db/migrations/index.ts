@@ -33,6 +33,7 @@ import { auditChain } from './0029-audit-chain.ts';
 import { payloads } from './0030-payloads.ts';
 import { alerts } from './0031-alerts.ts';
 import { printed } from './0032-printed.ts';
+import { lookups } from './0033-lookups.ts';
 
 /** All migrations, in order. */
 export const MIGRATIONS: Migration[] = [
@@ -68,4 +69,5 @@ export const MIGRATIONS: Migration[] = [
 	payloads,
 	alerts,
 	printed,
+	lookups,
 ];

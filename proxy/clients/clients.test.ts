@@ -54,6 +54,15 @@ test('a table is put behind a TOML file, or in place of the former one', () => {
 	assert.throws(() => setTable(theirs, 'mcp_servers', 'tools', SERVER), /left as it was|left as it is/);
 });
 
+test('a server whose variables have a TOML table of their own is left as it is, and a header is known however it is written', () => {
+	const own = '[mcp_servers.tools]\ncommand = "npx"\n\n[ mcp_servers."tools".env ] # mine\nSVC_TOKEN = "x"\n';
+	assert.throws(() => setTable(own, 'mcp_servers', 'tools', SERVER), /has a table \[mcp_servers\.tools\.env\], so it was left as it is/);
+	const spaced = setTable('[ mcp_servers . "tools" ] # mine\ncommand = "old"\n', 'mcp_servers', 'tools', SERVER);
+	assert.equal(spaced, setTable('', 'mcp_servers', 'tools', SERVER));
+	const approved = '[mcp_servers.tools.tools.pay]\napproval_mode = "approve"\n';
+	assert.ok(setTable(approved, 'mcp_servers', 'tools', SERVER).startsWith(approved));
+});
+
 test('each client has its file, on each system', () => {
 	const env = { HOME: '/home/a', APPDATA: 'C:\\Roaming' };
 	const paths = (platform: NodeJS.Platform) => Object.entries(CLIENTS).map(([name, client]) => [name, client.path(env, platform)]);

@@ -16,7 +16,13 @@ const PLAIN = /^\s*(#.*|(command|args|env|startup_timeout_sec)\s*=\s*\S.*)?$/;
 export function setTable(text: string, table: string, name: string, server: Server): string {
 	const header = `[${table}.${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)}]`;
 	const lines = text.split('\n');
-	const at = lines.findIndex((line) => line.trim() === header);
+	const isHeader = (line: string, wanted: string): boolean => line.replaceAll(/#.*|[\s"']/g, '') === wanted;
+	const at = lines.findIndex((line) => isHeader(line, `[${table}.${name}]`));
+	// Codex itself writes the variables into a table of their own, and TOML takes no member twice.
+	if (lines.some((line) => isHeader(line, `[${table}.${name}.env]`)))
+		throw new UsageError(
+			`The file has a table [${table}.${name}.env], so it was left as it is: remove the server there, or take another --name.`,
+		);
 	const body = [header, ...membersOf(server)];
 	if (at < 0) return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${text.trim() === '' ? '' : '\n'}${body.join('\n')}\n`;
 	let end = at + 1;

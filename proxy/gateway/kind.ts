@@ -14,7 +14,9 @@ export async function otherType(url: string, signal: AbortSignal): Promise<strin
 		DOCUMENTS.map(async ([type, path, hint]) => {
 			const response = await fetch(url + path, { redirect: 'manual', signal }).catch(() => null);
 			await response?.body?.cancel().catch(() => undefined);
-			return response?.status === 200 ? { type, hint } : null;
+			// A server of pages answers each path with one.
+			const isDocument = response?.status === 200 && /\bjson\b/.test(response.headers.get('content-type') ?? '');
+			return isDocument ? { type, hint } : null;
 		}),
 	);
 	const first = found.find((one) => one !== null);

@@ -2,7 +2,7 @@
 
 import { isObject } from '../wire/messages.ts';
 import { isUuid, UsageError } from './address.ts';
-import { refusalOf, unreachable } from './refusals.ts';
+import { ask } from './requests.ts';
 
 export interface Organization {
 	id: string;
@@ -18,16 +18,12 @@ export async function listOrganizations(serviceUrl: string, token: string, signa
 	const found: Organization[] = [];
 	let cursor = '';
 	for (let page = 0; page < MOST_PAGES; page += 1) {
-		const url = `${serviceUrl}/organizations?limit=${PAGE}${cursor}`;
-		const response = await fetch(url, { headers: { authorization: `Bearer ${token}` }, redirect: 'manual', signal }).catch((error) => {
-			throw unreachable(error, url);
-		});
-		const text = await response.text();
-		if (!response.ok) throw refusalOf(response, text, url);
-		const { data } = JSON.parse(text) as { data?: { organizations?: unknown[]; nextCursor?: string | null } };
-		for (const one of data?.organizations ?? []) if (isOrganization(one)) found.push({ id: one.id, slug: one.slug, name: one.name });
-		if (typeof data?.nextCursor !== 'string') break;
-		cursor = `&cursor=${encodeURIComponent(data.nextCursor)}`;
+		const answer = await ask(serviceUrl, `/organizations?limit=${PAGE}${cursor}`, { token, signal });
+		const { data } = answer.body;
+		if (answer.status !== 200 || !isObject(data) || !Array.isArray(data['organizations'])) throw answer.refusal();
+		for (const one of data['organizations']) if (isOrganization(one)) found.push({ id: one.id, slug: one.slug, name: one.name });
+		if (typeof data['nextCursor'] !== 'string') break;
+		cursor = `&cursor=${encodeURIComponent(data['nextCursor'])}`;
 	}
 	return found;
 }

@@ -26,6 +26,8 @@ export class Refusal extends Error {
 
 export const LOG_IN = `Set SVC_TOKEN to an access key, or log in: ${TYPED} login`;
 
+const IS_IT_THERE = 'is SVC_URL, or --url, the address of the service?';
+
 const KINDS: Readonly<Record<number, RefusalKind>> = {
 	401: 'credential',
 	403: 'forbidden',
@@ -40,12 +42,16 @@ const MAX_SENTENCE_CHARS = 1000;
 /** Makes the refusal of an answer that is no message of the protocol. @param body its text */
 export function refusalOf(response: Pick<Response, 'status' | 'headers'>, body: string, url: string): Refusal {
 	const { status, headers } = response;
-	const { said, code } = readEnvelope(body);
+	const { explained, code } = readEnvelope(body);
+	const said = explained ?? 'The answer has no explanation.';
 	if (code === 'NO_ORGANIZATION') return new Refusal('organization', said);
 	const kind = KINDS[status] ?? 'other';
 	const host = new URL(url).host;
-	if (status >= 300 && status < 400)
-		return new Refusal('other', `${host} answered with a redirect, which is not followed: is SVC_URL the address of the service?`);
+	if (status >= 300 && status < 400) return new Refusal('other', `${host} answered with a redirect, which is not followed: ${IS_IT_THERE}`);
+	const isPage = status < 300 && !/\bjson\b/.test(headers.get('content-type') ?? '');
+	// The service explains each of its refusals: this is another server, or the console.
+	if (explained === null && (isPage || kind === 'missing'))
+		return new Refusal(kind, `There is nothing of Gatehouse at ${url}: ${IS_IT_THERE}`);
 	if (kind === 'credential') return new Refusal(kind, `The credential was refused by ${host}: ${said} ${LOG_IN}`);
 	if (kind === 'missing') return new Refusal(kind, `There is no active gateway at ${url}: ${said}`);
 	const seconds = headers.get('retry-after');
@@ -53,16 +59,16 @@ export function refusalOf(response: Pick<Response, 'status' | 'headers'>, body: 
 	return new Refusal(kind, `The gateway at ${host} answered ${status}: ${said}`);
 }
 
-/** Reads what an error of the service says; what is no error of it says nothing that could be shown. */
-function readEnvelope(body: string): { said: string; code: string | null } {
+/** Reads what an error of the service says; null for what is no error of it, and says nothing that could be shown. */
+function readEnvelope(body: string): { explained: string | null; code: string | null } {
 	try {
 		const value: unknown = JSON.parse(body);
 		if (isObject(value) && typeof value['message'] === 'string')
-			return { said: sentence(value['message']), code: typeof value['error'] === 'string' ? value['error'] : null };
+			return { explained: sentence(value['message']), code: typeof value['error'] === 'string' ? value['error'] : null };
 	} catch {
 		// A proxy in between answers with a page: it is not shown.
 	}
-	return { said: 'The answer has no explanation.', code: null };
+	return { explained: null, code: null };
 }
 
 export const sentence = (text: string): string => {

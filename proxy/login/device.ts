@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoredLogin } from '../credentials/file.ts';
 import { UsageError } from '../gateway/address.ts';
 import { Refusal } from '../gateway/refusals.ts';
+import { type Answer, ask } from '../gateway/requests.ts';
 import { isObject, type JsonObject } from '../wire/messages.ts';
-import { type Answer, ask } from './service.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const CLIENT = 'gatehouse-proxy';

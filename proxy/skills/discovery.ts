@@ -84,10 +84,14 @@ async function get(url: string, token: string | null): Promise<Response> {
 async function bodyOf(response: Response, url: string): Promise<Buffer> {
 	const parts: Uint8Array[] = [];
 	let bytes = 0;
-	for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-		bytes += part.length;
-		if (bytes > MAX_ARCHIVE_BYTES) throw new UsageError(`${url} has more than 16 MiB.`);
-		parts.push(part);
+	try {
+		for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+			bytes += part.length;
+			if (bytes > MAX_ARCHIVE_BYTES) throw new UsageError(`${url} has more than 16 MiB.`);
+			parts.push(part);
+		}
+	} catch (error) {
+		throw error instanceof UsageError ? error : unreachable(error, url);
 	}
 	const body = Buffer.concat(parts);
 	if (!response.ok) throw refusalOf(response, body.toString('utf8'), url);

@@ -74,6 +74,29 @@ for (const type of ['a2a', 'utcp', 'skills']) {
 	});
 }
 
+for (const status of [200, 404])
+	test(`an address at which pages answer, with ${status}, is told in a sentence by each command`, async () => {
+		await using pages = await serverOf((_request, response) =>
+			response.writeHead(status, { 'content-type': 'text/html' }).end('<p>App</p>'),
+		);
+		const env = { SVC_URL: pages.url, SVC_TOKEN: 'ak_live_x' };
+		const told = new RegExp(
+			`There is nothing of Gatehouse at ${pages.url}/[\\w/?=]+: is SVC_URL, or --url, the address of the service\\?\\n$`,
+		);
+		for (const args of [['whoami'], ['login', '--no-browser']]) {
+			await using command = startProxy(args, env);
+			assert.equal(await command.ended, 1);
+			assert.match(command.stderr(), told);
+			assert.equal(command.stderr().split('\n').length, 2, 'one line');
+		}
+		await using everywhere = startProxy([], { ...env, SVC_ORGANIZATION: 'acme' });
+		assert.equal(await everywhere.ended, 1);
+		assert.match(everywhere.stderr(), told);
+		await using gateway = startProxy(['acme/tools'], env);
+		await until(() => gateway.stderr().endsWith('\n'), 'the line');
+		assert.match(gateway.stderr(), told);
+	});
+
 test('the start is told in one line, with counts and mode; without skills both tools work all the same', async () => {
 	const bare = await publishGateway(world.account);
 	await using proxy = start({ SVC_TOKEN: bare.key }, [new URL(bare.url).pathname.slice(1)]);

@@ -30,8 +30,8 @@ const begin = async (client = 'gatehouse-proxy') =>
 const poll = (code: string) =>
 	send(`${service.url}/device/token`, 'POST', { body: { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: code } });
 
-async function logIn(page: Page, password = account.password): Promise<void> {
-	await page.getByLabel('E-mail address').fill(account.email);
+async function logIn(page: Page, password = account.password, email = account.email): Promise<void> {
+	await page.getByLabel('E-mail address').fill(email);
 	await page.getByLabel('Password').fill(password);
 	await page.getByRole('button', { name: 'Log in' }).click();
 }
@@ -64,6 +64,34 @@ test('a user logs in, chooses the organization, a gateway and permissions, and a
 	await page.getByRole('heading', { name: 'The program is logged in' }).waitFor();
 	const { body } = await poll(device_code);
 	assert.deepEqual([body.scope, body.organization.slug], ['tools:read tools:execute', account.organization.slug]);
+	assert.deepEqual(faults, []);
+});
+
+test('whoever logs in after the login has ended chooses among what is theirs, once', async () => {
+	const { device_code, verification_uri_complete } = await begin();
+	const { page, faults } = await open();
+	await page.goto(verification_uri_complete);
+	await logIn(page);
+	await page.getByLabel(/Second \(/).check();
+	await page.getByLabel('One gateway').check();
+	await page.getByLabel('Which one?').waitFor();
+	await page.getByLabel('Only what you choose').check();
+	await page.context().clearCookies();
+	await page.getByRole('button', { name: 'Deny' }).click();
+	await page.getByRole('alert').filter({ hasText: 'Your login has ended' }).waitFor();
+	const other = await registerAccount(service.url, 'Third');
+	await logIn(page, other.password, other.email);
+	await page.getByRole('button', { name: 'Allow' }).waitFor();
+	assert.deepEqual(
+		await page.getByText(/Acme|Second|Third/).allTextContents(),
+		[`Third (${other.organization.slug})`].map((text) => ` ${text}`),
+	);
+	assert.deepEqual([await page.getByLabel('Which one?').isVisible(), await page.locator('[name=permission]:visible').count()], [false, 0]);
+	await page.getByLabel('Only what you choose').check();
+	assert.equal(await page.getByLabel('tools:execute').count(), 1);
+	await page.getByRole('button', { name: 'Allow' }).click();
+	await page.getByRole('heading', { name: 'The program is logged in' }).waitFor();
+	assert.equal((await poll(device_code)).body.organization.slug, other.organization.slug);
 	assert.deepEqual(faults, []);
 });
 

@@ -56,9 +56,14 @@ async function showConsent(profile, waiting) {
 	at('program').textContent = waiting.program;
 	at('shown-code').textContent = letters.slice(0, 4) + '-' + letters.slice(4);
 	at('who').textContent = profile.email;
+	// The former login may have been that of another user.
+	at('consent').reset();
+	at('some').hidden = true;
 	at('organizations').hidden = organizations.length < 2;
-	at('organizations').append(...organizations.map((one, place) => choice('radio', 'organization', one.id, one.name + ' (' + one.slug + ')', place === 0)));
-	at('some').append(...waiting.permissions.map((name) => choice('checkbox', 'permission', name, name, name === 'tools:read')));
+	const choices = organizations.map((one, place) => choice('radio', 'organization', one.id, one.name + ' (' + one.slug + ')', place === 0));
+	at('organizations').replaceChildren(at('organizations').firstElementChild, ...choices);
+	await showTargets();
+	at('some').replaceChildren(...waiting.permissions.map((name) => choice('checkbox', 'permission', name, name, name === 'tools:read')));
 	const agents = await list('agents');
 	at('agent-choice').hidden = agents.length === 0;
 	show('consent');

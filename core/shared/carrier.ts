@@ -5,6 +5,8 @@ import type { Log } from '../contract/nouns.ts';
 import type { Carrier } from '../store/carrier.ts';
 import { connectCarrier } from './redis.ts';
 
+const PING_MS = 1_000;
+
 /** Connects in the background. */
 export function createCarrier(target: NonNullable<Config['redis']>, log: Log): Carrier {
 	const channel = `${target.keyPrefix}spoken`;
@@ -25,6 +27,8 @@ export function createCarrier(target: NonNullable<Config['redis']>, log: Log): C
 		);
 	subscriber.on('ready', () => void subscribe());
 	for (const client of [publisher, subscriber]) client.connect().catch(() => undefined);
+	// Without commands, a subscriber would not notice for minutes that its other end has disappeared.
+	const listening = setInterval(() => hears && void subscriber.ping().catch(() => undefined), PING_MS).unref();
 	return {
 		async send(texts) {
 			if (!hears) return false;
@@ -38,6 +42,7 @@ export function createCarrier(target: NonNullable<Config['redis']>, log: Log): C
 		},
 		listen: (listener) => void subscriber.on('message', (_channel: string, text: string) => listener(text)),
 		async close() {
+			clearInterval(listening);
 			for (const client of [publisher, subscriber]) client.disconnect();
 		},
 	};

@@ -89,8 +89,9 @@ export function connectLanes(target: NonNullable<Config['redis']>): RedisClient 
 /** Connects to send and to receive announcements: a connection that receives can do nothing else. Both are lazy. */
 export function connectCarrier(target: NonNullable<Config['redis']>): { publisher: RedisClient; subscriber: RedisClient } {
 	const { keyPrefix: _prefix, ...plain } = settings(target);
-	const publisher = new (redisClass())({ ...plain, lazyConnect: true, commandTimeout: DEADLINE_MS, socketTimeout: SILENCE_MS });
-	return { publisher, subscriber: new (redisClass())({ ...plain, lazyConnect: true, autoResubscribe: false }) };
+	const usual = { ...plain, lazyConnect: true, socketTimeout: SILENCE_MS };
+	const publisher = new (redisClass())({ ...usual, commandTimeout: DEADLINE_MS });
+	return { publisher, subscriber: new (redisClass())({ ...usual, autoResubscribe: false }) };
 }
 
 async function createRedis(target: NonNullable<Config['redis']>, log: Log, usualMs: number): Promise<Shared> {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { guardedGateway } from '../../../test/helpers/gateway-auth.ts';
-import { METADATA } from '../../../test/helpers/oauth.ts';
+import { METADATA, obtainCode, redeem, registerClient } from '../../../test/helpers/oauth.ts';
 import { administer } from '../../../test/helpers/postgres.ts';
 import { type Account, must, registerAccount, type SharedService, send, sharedService } from '../../../test/helpers/service.ts';
 
@@ -69,32 +69,39 @@ describe('malformed registrations and token requests are refused in the form of 
 			if (refusal) assert.equal(`${body.error}: ${body.error_description}`, refusal);
 		});
 
-	test('a registration where three thousand clients wait for a user: 409 temporarily_unavailable, and users of others go on', async () => {
-		const [full, other] = [await guardedGateway(account, [{ type: 'oauth2' }]), await guardedGateway(account, [{ type: 'oauth2' }])];
-		const fill = (count: number, tag: string) =>
-			administer(
-				service.config.database ?? assert.fail(),
-				`INSERT INTO records (organization_id, gateway_id, plugin, key, value, tags, expires_at)
-				SELECT '${account.organization.id}', '${full.id}', 'auth:oauth2', '${tag}' || n, '{}', '{client,${tag}}', now() + interval '1 hour'
-				FROM generate_series(1, ${count}) AS n`,
-			);
-		await fill(10_000, 'used');
-		await fill(2_999, 'unused');
-		const register = (at: string, status: number) =>
-			send(`${at}/register`, 'POST', { body: METADATA }).then((answer) => must(answer, status));
-		await register(full.url, 201);
-		const { body, headers } = await register(full.url, 409);
-		assert.deepEqual(body, {
-			error: 'temporarily_unavailable',
-			error_description: 'Too many clients have registered that nobody uses. Try again tomorrow.',
-		});
-		assert.equal(headers.get('cache-control'), 'no-store');
-		await register(other.url, 201);
-	});
-
 	test('a registration where registration is off: 403 access_denied', async () => {
 		const shut = await guardedGateway(account, [{ type: 'oauth2', configuration: { dynamicRegistration: false } }]);
 		const { body } = must(await send(`${shut.url}/register`, 'POST', { body: METADATA }), 403);
 		assert.deepEqual(body, { error: 'access_denied', error_description: 'This gateway does not let clients register themselves.' });
 	});
+});
+
+test('where three thousand clients wait for a user, the oldest give way to those that register, at once too; an allowed one stays', async () => {
+	const [full, other] = [await guardedGateway(account, [{ type: 'oauth2' }]), await guardedGateway(account, [{ type: 'oauth2' }])];
+	const query = (sql: string) => administer(service.config.database ?? assert.fail(), sql);
+	/** Stores clients with the ids `<tag>1`, `<tag>2` and so on. */
+	const fill = (gateway: { id: string }, count: number, tag: string) =>
+		query(
+			`INSERT INTO records (organization_id, gateway_id, plugin, key, value, tags, expires_at)
+			SELECT '${account.organization.id}', '${gateway.id}', 'auth:oauth2', '${tag}' || n, json_build_object('id', '${tag}' || n),
+				ARRAY['client', '${tag}', 'client:' || translate(encode(sha256(('${tag}' || n)::bytea), 'base64'), '+/=', '-_')],
+				now() + interval '1 hour'
+			FROM generate_series(1, ${count}) AS n ORDER BY n`,
+		);
+	const waiting = async (gateway: { id: string }) =>
+		(await query(`SELECT key FROM records WHERE gateway_id = '${gateway.id}' AND tags @> '{unused}' ORDER BY seq`)).map(({ key }) => key);
+	const allowed = await registerClient(full.url);
+	await fill(full, 10_000, 'used');
+	await fill(full, 2_999, 'unused');
+	await fill(other, 1, 'unused');
+	await query('ANALYZE records');
+	await obtainCode(full.url, allowed, account);
+	const logsIn = await registerClient(full.url);
+	assert.deepEqual((await waiting(full)).slice(0, 2), ['unused1', 'unused2'], 'nobody gives way at the bound');
+	const registered = await Promise.all(Array.from({ length: 8 }, () => registerClient(full.url)));
+	const kept = await waiting(full);
+	assert.deepEqual([kept.length, kept[0]], [3_000, 'unused9']);
+	for (const client of [allowed, logsIn, ...registered.slice(-1)])
+		must(await redeem(full.url, client, await obtainCode(full.url, client, account)), 200);
+	assert.deepEqual(await waiting(other), ['unused1']);
 });

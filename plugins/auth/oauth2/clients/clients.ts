@@ -1,14 +1,7 @@
 // Stores clients: those that registered themselves, and those that an https URL describes.
 
 import type { JSONWebKeySet } from 'jose';
-import {
-	type Call,
-	type Context,
-	GatewayError,
-	type JsonObject,
-	type PublicKeyAlgorithm,
-	type StoredRecord,
-} from '../../../../core/index.ts';
+import type { Call, Context, JsonObject, PublicKeyAlgorithm, StoredRecord } from '../../../../core/index.ts';
 import type { OAuthConfig } from '../config.ts';
 import { digest } from '../secrets.ts';
 import { carried, uncarried } from './carried.ts';
@@ -46,6 +39,8 @@ const USED_MS = 90 * DAY_MS;
  * room in the same store. It is more than one address can register in a day, 10 in 300 seconds, and 3 % of the store's records.
  */
 const MAX_UNUSED = 3000;
+/** The most registrations at once that are told apart. */
+const AT_ONCE = 100;
 
 const MAX_SHOWN = 100;
 /** The most characters of an id in the audit log. */
@@ -58,15 +53,25 @@ const keyOf = (id: string): string => `client:${digest(id)}`;
 /** The tag of every record that belongs to the client. */
 export const clientTag = (id: string): string => `client:${digest(id)}`;
 
-/** Adds a client that has registered itself, and returns it with its id. @throws conflict when too many wait for a user */
+/** Adds a client that has registered itself, and returns it with its id. The oldest that no user has allowed gives way. @throws conflict when the store is full */
 export async function addClient(client: Client, call: Call): Promise<Client> {
 	if (call.organizations) return carried(client, call);
-	const { records } = call;
-	if ((await records.count(UNUSED, MAX_UNUSED)) >= MAX_UNUSED)
-		throw new GatewayError('conflict', 'Too many clients have registered that nobody uses. Try again tomorrow.');
 	const tags = [CLIENTS, clientTag(client.id), UNUSED];
-	await records.put(keyOf(client.id), toRecord(client), { tags, ttlMs: UNUSED_MS, ...audited(client) });
+	await call.records.put(keyOf(client.id), toRecord(client), { tags, ttlMs: UNUSED_MS, ...audited(client) });
+	await makeRoom(call);
 	return client;
+}
+
+/**
+ * Removes one unused client where there are too many: the oldest that no registration at the same time removes. Each adds one first, so that the
+ * bound holds when all of them on all replicas are done, and none removes more than it adds.
+ */
+async function makeRoom({ records }: Context): Promise<void> {
+	const excess = (await records.count(UNUSED, MAX_UNUSED + AT_ONCE)) - MAX_UNUSED;
+	if (excess <= 0) return;
+	const { records: oldest } = await records.find(UNUSED, { limit: excess, sort: 'createdAt' });
+	// They are removed by their tags: a client that a user has allowed meanwhile is no longer unused.
+	for (const record of oldest) if ((await records.drop({ all: [UNUSED, clientTag(toClient(record).id)] })) > 0) return;
 }
 
 const audited = ({ name, id }: Client, by?: { userId: string; email: string }) => ({

@@ -97,5 +97,21 @@ test('a record may be rotated where its plugin has no bytes left, with sealed fi
 	// The characters are as many, but each has three bytes.
 	await assert.rejects(full.update('a', 3, { text: '€'.repeat(1_000) }), { code: 'conflict' });
 	await assert.rejects(full.put('a', { text }), { code: 'conflict' });
-	await assert.rejects(fullOf({ ...owner, gatewayId: null }).add('b', {}), { code: 'conflict' });
+	await assert.rejects(fullOf({ ...owner, gatewayId: null }).add('b', { n: 1 }), { code: 'conflict' });
+});
+
+test('where no bytes are left, an empty record is added once, until there are too many records or twice the bytes', async (t) => {
+	await using store = await testStore();
+	const owner = await addOwner(store);
+	const { of, services } = start(t, store);
+	await of(owner).put('a', { text: 'x'.repeat(1_000) });
+	const { bytes } = await store.records.usage(owner.organizationId, owner.plugin);
+	const full = (most: { records: number; bytes: number }) =>
+		new PluginRecords({ store: store.records, services: { ...services, quota: new RecordQuota(store.records, most) } }, owner);
+	const records = full({ records: 3, bytes: bytes - 1 });
+	assert.equal(await records.add('used', {}, { ttlMs: 60_000 }), true);
+	assert.equal(await records.add('used', {}, { ttlMs: 60_000 }), false);
+	await assert.rejects(full({ records: 10, bytes: bytes / 2 }).add('other', {}), { code: 'conflict' });
+	assert.equal(await full({ records: 3, bytes: bytes - 1 }).add('other', {}), true);
+	await assert.rejects(full({ records: 3, bytes: bytes - 1 }).add('more', {}), { code: 'conflict' });
 });

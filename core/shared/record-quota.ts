@@ -19,7 +19,12 @@ const CHAR_BYTES = 3;
  */
 const SLIGHT_BYTES = 1024;
 /**
- * The multiple of the most bytes from which on no update passes any more. PostgreSQL compresses values, so one that is no longer than its
+ * The characters of an empty value, as `measureJson` counts them. A record that tells only that it is there, such as that a signed assertion was
+ * used, takes next to none of the bytes that are counted; the number of records bounds it.
+ */
+const EMPTY_CHARS = 4;
+/**
+ * The multiple of the most bytes from which on nothing passes any more. PostgreSQL compresses values, so one that is no longer than its
  * predecessor may still take more room.
  */
 const OVERFULL = 2;
@@ -27,7 +32,7 @@ const OVERFULL = 2;
 /** The number of records and bytes that may be added before the next count. */
 interface Left extends RecordUsage {
 	isFull: boolean;
-	/** True when there is no room even for updates that make their records hardly larger. */
+	/** True when there is no room even for empty records, and updates that make their records hardly larger. */
 	isOverfull: boolean;
 	untilMs: number;
 }
@@ -54,7 +59,8 @@ export class RecordQuota {
 	/** @throws conflict when there is no room, unavailable */
 	async assertRoom(organizationId: string, plugin: string, { chars, isNew, growth }: Addition): Promise<void> {
 		const left = await this.#left(organizationId, plugin);
-		const isSlight = async (): Promise<boolean> => !left.isOverfull && growth !== undefined && (await growth()) <= SLIGHT_BYTES;
+		const isSlight = async (): Promise<boolean> =>
+			!left.isOverfull && (chars <= EMPTY_CHARS || (growth !== undefined && (await growth()) <= SLIGHT_BYTES));
 		if (left.bytes <= 0 && !(await isSlight())) throw full(plugin, this.#most);
 		if (isNew && left.records <= 0 && (await isNew())) throw full(plugin, this.#most);
 		left.bytes -= chars * CHAR_BYTES;

@@ -15,7 +15,7 @@ export type Scope = 'tools:read' | 'tools:execute' | 'gateway:read';
 
 /**
  * The authenticated client. `subject` is stable and unique across kinds: `key:<id>`, `user:<id>`, `anonymous`. A subject that core's identity did
- * not give gets the method's name in front.
+ * not give gets the method's name in front, and that of its row where another row of the method comes first.
  */
 export interface Caller {
 	method: string;

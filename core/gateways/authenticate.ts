@@ -18,6 +18,8 @@ export interface MountedMethod {
 	isRequired: boolean;
 	config: JsonObject;
 	rules: ValidationRules;
+	/** Tells the callers that it names apart from those of an earlier row of the same method, whose issuer may be another. Absent: there is none. */
+	realm?: string;
 	/** Returns the config without its secrets. */
 	shownConfig?(): JsonObject;
 	/** The reason why it admits nobody: a secret of its config cannot be read, and without it the method might admit anybody. */
@@ -61,7 +63,7 @@ export async function authenticate(
 	for (const method of open) {
 		try {
 			checkRules(request, method.rules);
-			const caller = checkCaller(method.plugin.name, await ask(method, request, contextOf(method)), given);
+			const caller = checkCaller(method.plugin.name, await ask(method, request, contextOf(method)), given, method.realm);
 			onAsked?.(method, caller);
 			if (caller) return { caller, by: method };
 			last = null;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Caller } from '../contract/nouns.ts';
-import { checkCaller, checkChallenge, checkTakes } from './check-caller.ts';
+import { checkCaller, checkChallenge, checkTakes, withoutRealm } from './check-caller.ts';
 
 const MEMBER: Caller = {
 	method: 'login',
@@ -63,6 +63,16 @@ const SUBJECTS: [given: string, counted: string][] = [
 for (const [subject, counted] of SUBJECTS) {
 	test(`the subject ${subject} is counted as ${counted}`, () => assert.equal(check({ subject, scopes: [] })?.subject, counted));
 }
+
+test('a realm is named in subjects that the method gives, and nowhere else; the method is asked again without it', () => {
+	const of = (subject: string) => checkCaller('acme', { subject, scopes: [] }, given, 'r') ?? assert.fail();
+	for (const subject of ['alice', 'acme:alice']) assert.equal(of(subject).subject, 'acme#r:alice');
+	assert.equal(check({ subject: 'acme#r:alice', scopes: [] })?.subject, 'acme:acme#r:alice');
+	for (const subject of ['anonymous', 'user:1', 'key:2']) assert.equal(of(subject).subject, subject);
+	assert.equal(withoutRealm(of('alice'), 'acme', 'r').subject, 'acme:alice');
+	for (const [caller, realm] of [[of('alice'), 's'], [of('alice')], [of('user:1'), 'r']] as const)
+		assert.equal(withoutRealm(caller, 'acme', realm), caller);
+});
 
 test('no credential is null', () => {
 	for (const none of [null, undefined]) assert.equal(check(none), null);

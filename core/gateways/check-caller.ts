@@ -24,9 +24,10 @@ const CHECKED = new WeakMap<object, Readonly<Caller>>();
 /**
  * Returns the caller, frozen and under the method's name; null when there is no credential. A subject that core's identity did not give
  * begins with the method's name, so that no method can name another one's callers.
+ * @param realm see `MountedMethod`
  * @throws PluginFault
  */
-export function checkCaller(method: string, value: unknown, given: GivenCaller): Readonly<Caller> | null {
+export function checkCaller(method: string, value: unknown, given: GivenCaller, realm?: string): Readonly<Caller> | null {
 	if (value === null || value === undefined) return null;
 	const wrong = (what: string): PluginFault => new PluginFault(`auth:${method}`, `the caller that authenticate returns ${what}.`);
 	if (!isObject(value)) throw wrong('must be an object or null');
@@ -54,7 +55,7 @@ export function checkCaller(method: string, value: unknown, given: GivenCaller):
 		if (known === (value as unknown)) CHECKED.set(value, caller);
 		return caller;
 	}
-	return Object.freeze({ method, subject: ownSubject(method, subject), scopes: held, ...lasting });
+	return Object.freeze({ method, subject: ownSubject(method, subject, realm), scopes: held, ...lasting });
 }
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value.length <= MAX_CREDENTIAL_CHARS && LINE.test(value);
@@ -66,8 +67,21 @@ const areScopes = (value: unknown): value is readonly Scope[] =>
 
 const isForeign = (value: unknown, given: unknown): boolean => value !== undefined && value !== given;
 
-const ownSubject = (method: string, subject: string): string =>
-	subject === ANONYMOUS || subject.startsWith(`${method}:`) ? subject : `${method}:${subject}`;
+/** No name of a method has a `#`, so a realm's subjects are nobody else's. */
+const prefixOf = (method: string, realm?: string): string => (realm === undefined ? `${method}:` : `${method}#${realm}:`);
+
+function ownSubject(method: string, subject: string, realm?: string): string {
+	if (subject === ANONYMOUS) return subject;
+	return prefixOf(method, realm) + (subject.startsWith(`${method}:`) ? subject.slice(method.length + 1) : subject);
+}
+
+/** Returns the caller under the subject that the method gave. */
+export function withoutRealm(caller: Caller, method: string, realm?: string): Caller {
+	const own = prefixOf(method, realm);
+	return realm !== undefined && caller.subject.startsWith(own)
+		? { ...caller, subject: `${method}:${caller.subject.slice(own.length)}` }
+		: caller;
+}
 
 /** Checks a value of WWW-Authenticate; an empty one counts as none. @throws PluginFault */
 export function checkChallenge(method: string, value: unknown): string {

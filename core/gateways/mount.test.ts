@@ -126,6 +126,10 @@ test('two rows of one method are two ways in with one set of routes, which use t
 		methods.map(({ config }) => config['size']),
 		[1, 2],
 	);
+	assert.deepEqual(
+		methods.map(({ realm }) => typeof realm),
+		['undefined', 'string'],
+	);
 	const { config, plugin } = findRoute(router, 'GET', '/login')?.found ?? assert.fail();
 	assert.deepEqual([config['size'], plugin], [1, 'auth:door']);
 });

@@ -72,7 +72,10 @@ export function mountGateway(snapshot: GatewaySnapshot, url: string, parts: Moun
 	const of = `the gateway ${quote(row.name)}`;
 	const stored = { kind: 'transport', name: row.type, config: row.configuration, version: row.configVersion } as const;
 	const config = loadConfig(parts.registry, stored, parts.secrets, { ...place, of });
-	const methods = snapshot.auth.map((auth) => mountMethod(auth, parts));
+	const methods = snapshot.auth.map((auth, at, all) => {
+		const isFirst = all.findIndex(({ type }) => type === auth.type) === at;
+		return { ...mountMethod(auth, parts), ...(!isFirst && { realm: auth.id }) };
+	});
 	return {
 		gateway: deepFreeze(describeGateway(row, organization, url)),
 		plugin: `transport:${transport.name}`,

@@ -16,7 +16,7 @@ import type { ToolLimit } from '../tools/entry.ts';
 import type { CallReach } from '../tools/job-desk.ts';
 import { NO_IDENTITY } from '../tools/no-identity.ts';
 import { type MountedMethod, scopeChallenge } from './authenticate.ts';
-import { checkCaller } from './check-caller.ts';
+import { checkCaller, withoutRealm } from './check-caller.ts';
 import type { FixedRoutes } from './fixed-routes.ts';
 import type { MergedGateways } from './merged.ts';
 import type { MountedGateway } from './mount.ts';
@@ -146,7 +146,7 @@ async function recheck(caller: Caller, { mounted, identity, around, services }: 
 		const { name, recheck: again } = method.plugin;
 		if (!again) throw ended('cannot be checked again: its authentication method has no recheck');
 		const context = new PluginCall(services, { ...around, plugin: `auth:${name}`, caller: null, shelf: null });
-		const now = checkCaller(name, await ask(method, caller, context), (subject) => identity.given(subject));
+		const now = checkCaller(name, await ask(method, caller, context), (subject) => identity.given(subject), method.realm);
 		if (now?.subject === caller.subject && !isOver(now)) return reduced(now, caller);
 	}
 	throw ended('is no longer good');
@@ -159,9 +159,9 @@ const reduced = (now: Caller, { scopes }: Caller): Caller =>
 const isOver = ({ expiresAt }: Caller): boolean => expiresAt !== undefined && expiresAt.getTime() <= Date.now();
 
 /** @throws PluginFault when the method gives no answer in time */
-function ask({ plugin, config }: MountedMethod, caller: Caller, context: PluginCall): Promise<unknown> {
+function ask({ plugin, config, realm }: MountedMethod, caller: Caller, context: PluginCall): Promise<unknown> {
 	const late = (): PluginFault => new PluginFault(`auth:${plugin.name}`, `recheck gave no answer within ${RECHECK_MS / 1000} s.`);
-	return inTime(Promise.resolve(plugin.recheck?.(caller, config, context)), RECHECK_MS, late);
+	return inTime(Promise.resolve(plugin.recheck?.(withoutRealm(caller, plugin.name, realm), config, context)), RECHECK_MS, late);
 }
 
 /**

@@ -286,6 +286,22 @@ test('while the keys cannot be read, nobody is admitted: 503, and one request to
 	}
 });
 
+test('the users of two configured issuers are not each other, nor can a name pretend it; those of the first keep the plain name', async () => {
+	const secrets = [SECRET, 't'.repeat(32)];
+	const { id } = await guardedGateway(account, [
+		{ type: 'jwt', configuration: { secret: secrets[0] } },
+		{ type: 'jwt', configuration: { secret: secrets[1] } },
+	]);
+	const subjectOf = async (sub: string, secret = ''): Promise<string> => {
+		const asked = { credential: hs256({ sub }, secret), tool: 'look', arguments: {} };
+		return must(await account.post(`/gateways/${id}/explain`, asked), 200).body.data.caller.subject;
+	};
+	const [first, second] = [await subjectOf('alice', secrets[0]), await subjectOf('alice', secrets[1])];
+	assert.equal(first, 'jwt:alice');
+	assert.match(second, /^jwt#[\w-]{36}:alice$/);
+	assert.equal(await subjectOf(second, secrets[0]), `jwt:${second}`);
+});
+
 test('an inconsistent configuration is refused, naming the field', async () => {
 	const { id } = await made({});
 	const configurations: [configuration: object, path: string][] = [

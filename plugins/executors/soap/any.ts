@@ -1,11 +1,11 @@
 // Writes attributes, and content that a schema leaves open: elements named after the members of the JSON.
 
-import { escapeXml, escapeXmlAttribute, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
+import { escapeXmlAttribute, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import { attributeKey, type TypeModel } from './model.ts';
 import { givenName, type Names, pointer, XSD, XSI } from './names.ts';
 import type { SizeBudget } from './size-budget.ts';
+import type { Steps } from './steps.ts';
 import { writeText } from './text.ts';
-import type { Steps } from './writer.ts';
 
 interface AnyContext {
 	/** JSON pointer of the value in the arguments. */
@@ -30,7 +30,7 @@ export function* writeAnything(name: string, value: Json, context: AnyContext, i
 	const full = isGiven ? givenName(name, uri, at) : null;
 	const tag = full ? names.qualify(full.uri, full.local) : name;
 	if (value === null) return sizeBudget.spend(`<${tag} ${names.qualify(XSI, 'nil')}="true"/>`, at);
-	if (!isObject(value)) return sizeBudget.spend(`<${tag}>${escapeXml(writeText('xs:string', value, at))}</${tag}>`, at);
+	if (!isObject(value)) return sizeBudget.spend(`<${tag}>${yield* writeText('xs:string', value, at)}</${tag}>`, at);
 	const { attributes, content } = yield* writeMembers(value, { ...context, uri: full?.uri ?? uri });
 	if (content === '') return sizeBudget.spend(`<${tag}${attributes}/>`, at);
 	return sizeBudget.spend(`<${tag}${attributes}>`, at) + content + sizeBudget.spend(`</${tag}>`, at);
@@ -39,12 +39,13 @@ export function* writeAnything(name: string, value: Json, context: AnyContext, i
 function* writeMembers(members: JsonObject, context: AnyContext): Steps<{ attributes: string; content: string }> {
 	const { names, sizeBudget } = context;
 	const parts = { attributes: '', content: '' };
-	for (const [key, value] of Object.entries(members)) {
+	for (const key of Object.keys(members)) {
 		yield;
+		const value = members[key] ?? null;
 		const at = pointer(context.at, key);
 		if (key === '@xsi:type') parts.attributes += givenType(value, at, names);
-		else if (key.startsWith('@')) parts.attributes += givenAttribute(key, value, at, names);
-		else if (key === '$value') parts.content += value === null ? '' : sizeBudget.spend(escapeXml(writeText('xs:string', value, at)), at);
+		else if (key.startsWith('@')) parts.attributes += yield* givenAttribute(key, value, at, names);
+		else if (key === '$value') parts.content += value === null ? '' : sizeBudget.spend(yield* writeText('xs:string', value, at), at);
 		else parts.content += yield* writeAnything(key, value, { ...context, at }, true);
 	}
 	return parts;
@@ -58,10 +59,16 @@ export function givenType(value: Json, at: string, names: Names): string {
 	return ` ${names.qualify(XSI, 'type')}="${names.qualify(uri, local)}"`;
 }
 
-function givenAttribute(key: string, value: Json, at: string, names: Names): string {
+function* givenAttribute(key: string, value: Json, at: string, names: Names): Steps<string> {
 	if (value === null) return '';
 	const { uri, local } = givenName(key.slice(1), '', at);
-	return ` ${names.qualify(uri, local)}="${escapeXmlAttribute(writeText('xs:string', value, at))}"`;
+	return ` ${names.qualify(uri, local)}="${yield* writeText('xs:string', value, at, escapeXmlAttribute)}"`;
+}
+
+/** Members that are to be written, with their names: to list a hundred thousand takes some 20 ms, so it is done once. */
+export interface Given {
+	members: JsonObject;
+	names: readonly string[];
 }
 
 interface Qualifying {
@@ -72,26 +79,27 @@ interface Qualifying {
 /** @returns the attributes with a space before each, and the keys that are not elements */
 export function* writeAttributes(
 	type: TypeModel,
-	members: JsonObject,
+	{ members, names: given }: Given,
 	at: string,
 	{ names, uriOf }: Qualifying,
 ): Steps<{ written: string; keys: Set<string> }> {
 	const keys = new Set(['@xsi:type', ...(type.text === undefined ? [] : ['$value'])]);
 	let written = '';
 	for (const attribute of type.attributes ?? []) {
+		yield;
 		const key = attributeKey(attribute);
 		keys.add(key);
 		const value = members[key] ?? attribute.fixed;
 		if (value === undefined || value === null) continue;
 		const tag = names.qualify(uriOf(attribute.ns), attribute.name);
-		written += ` ${tag}="${escapeXmlAttribute(writeText(attribute.type, value, pointer(at, key)))}"`;
+		written += ` ${tag}="${yield* writeText(attribute.type, value, pointer(at, key), escapeXmlAttribute)}"`;
 	}
-	for (const [key, value] of Object.entries(members)) {
-		if (!key.startsWith('@') || keys.has(key)) continue;
+	for (const key of given) {
 		yield;
+		if (!key.startsWith('@') || keys.has(key)) continue;
 		if (!type.open && !type.anyAttribute) throw invalid(pointer(at, key), `${pointer(at, key)} is not a known attribute.`);
 		keys.add(key);
-		written += givenAttribute(key, value, pointer(at, key), names);
+		written += yield* givenAttribute(key, members[key] ?? null, pointer(at, key), names);
 	}
 	return { written, keys };
 }

@@ -35,18 +35,18 @@ export interface Names {
 export function createNames(): Names {
 	const prefixes = new Map<string, string>();
 	let numbered = 0;
+	let declared = '';
 	return {
 		qualify(uri, local) {
 			if (uri === '') return local;
-			const prefix = prefixes.get(uri) ?? PREFIXES.get(uri) ?? `n${numbered++}`;
+			const known = prefixes.get(uri);
+			if (known !== undefined) return `${known}:${local}`;
+			const prefix = PREFIXES.get(uri) ?? `n${numbered++}`;
 			prefixes.set(uri, prefix);
+			if (uri !== XML) declared += ` xmlns:${prefix}="${escapeXmlAttribute(uri)}"`;
 			return `${prefix}:${local}`;
 		},
-		declarations: () =>
-			[...prefixes]
-				.filter(([uri]) => uri !== XML)
-				.map(([uri, prefix]) => ` xmlns:${prefix}="${escapeXmlAttribute(uri)}"`)
-				.join(''),
+		declarations: () => declared,
 	};
 }
 

@@ -1,8 +1,10 @@
 // The members of an object that are still to be written, each with its values.
 
-import { invalid, type Json, type JsonObject } from '../../../core/index.ts';
+import { invalid, type Json } from '../../../core/index.ts';
+import type { Given } from './any.ts';
 import { elementsOf, isElement, itemsOf, keyOf, type Particle, type TypeModel } from './model.ts';
 import { pointer } from './names.ts';
+import type { Steps } from './steps.ts';
 
 export interface Pending {
 	/** Whether the particle has a value to write. */
@@ -12,7 +14,7 @@ export interface Pending {
 	/** Whether all values that the particle requires are there. */
 	completes(particle: Particle): boolean;
 	/** Takes the next values of an element, at most so many. @returns each with its pointer */
-	take(key: string, most: number): { value: Json; at: string }[];
+	take(key: string, most: number): Iterable<{ value: Json; at: string }>;
 	/** Takes all members that the type does not describe. */
 	takeOthers(): { key: string; value: Json; at: string }[];
 	/** @throws validation_failed naming the first member that was not taken */
@@ -20,13 +22,18 @@ export interface Pending {
 }
 
 /** @param attributes keys that are written as attributes */
-export function pendingOf(value: JsonObject, type: TypeModel, attributes: ReadonlySet<string>, at: string): Pending {
-	const elements = elementsOf(type.of ?? []);
-	const many = new Map(elements.map((element) => [keyOf(element), element.many === true]));
+export function* pendingOf({ members, names }: Given, type: TypeModel, attributes: ReadonlySet<string>, at: string): Steps<Pending> {
+	const many = new Map<string, boolean>();
+	for (const element of elementsOf(type.of ?? [])) {
+		yield;
+		many.set(keyOf(element), element.many === true);
+	}
 	const queues = new Map<string, { values: Json[]; taken: number }>();
 	let others: { key: string; value: Json; at: string }[] = [];
-	for (const [key, member] of Object.entries(value)) {
+	for (const key of names) {
+		yield;
 		if (attributes.has(key)) continue;
+		const member = members[key] ?? null;
 		const isMany = many.get(key);
 		if (isMany === undefined) others.push({ key, value: member, at: pointer(at, key) });
 		else queues.set(key, { values: isMany && Array.isArray(member) ? member : [member], taken: 0 });
@@ -52,16 +59,13 @@ export function pendingOf(value: JsonObject, type: TypeModel, attributes: Readon
 			const keys = elementsOf(itemsOf(particle)).map(keyOf);
 			return new Set(keys.filter((key) => left(key) > 0)).size || Number(has(particle));
 		},
-		take(key, most) {
+		*take(key, most) {
 			const queue = queues.get(key);
-			if (!queue) return [];
-			const from = queue.taken;
-			queue.taken = Math.min(queue.values.length, from + most);
-			const isList = many.get(key) === true && queue.values.length > 1;
-			return queue.values.slice(from, queue.taken).map((item, index) => ({
-				value: item,
-				at: isList ? `${pointer(at, key)}/${from + index}` : pointer(at, key),
-			}));
+			if (!queue) return;
+			const { values } = queue;
+			const isList = many.get(key) === true && values.length > 1;
+			for (const end = Math.min(values.length, queue.taken + most); queue.taken < end; queue.taken++)
+				yield { value: values[queue.taken] ?? null, at: isList ? `${pointer(at, key)}/${queue.taken}` : pointer(at, key) };
 		},
 		takeOthers() {
 			const taken = others;
@@ -71,7 +75,7 @@ export function pendingOf(value: JsonObject, type: TypeModel, attributes: Readon
 		assertEmpty() {
 			const [other] = others;
 			if (other) throw invalid(other.at, `${other.at} is unknown. Known: ${[...many.keys()].slice(0, 20).join(', ') || 'nothing'}.`);
-			const extra = [...queues.keys()].find((key) => left(key) > 0);
+			const extra = queues.keys().find((key) => left(key) > 0);
 			if (extra === undefined) return;
 			throw invalid(
 				pointer(at, extra),

@@ -1,9 +1,10 @@
-// The length of messages, and the steps in which content is written that a schema leaves open.
+// The length of messages, and the steps in which they are written.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Joi from 'joi';
 import { asGatewayError, type Json, type JsonObject } from '../../../core/index.ts';
+import { longestTurnMs } from '../../../test/helpers/clock.ts';
 import { config as rules, type SoapConfig } from './config.ts';
 import { writeEnvelope } from './envelope.ts';
 import { createMatchBudget } from './match-budget.ts';
@@ -101,15 +102,48 @@ test('A message can be as long as the bound, to the character, with whatever it 
 	}
 });
 
+/** Counts the steps in which the element `Do` is written. */
+function stepsOf(config: SoapConfig, args: JsonObject): number {
+	const budgets = { matchBudget: createMatchBudget(), sizeBudget: createSizeBudget() };
+	const writing: Writing = { config, names: createNames(), ...budgets, isEncoded: false };
+	return [...writeElement({ name: 'Do', type: 'Do' }, args, '', writing)].length;
+}
+
 test('Content that a schema leaves open is written in as many steps as it has elements and attributes', () => {
 	const count = 1_000;
 	const args: JsonObject = { a: { b: Array<Json>(count).fill(1), c: Array<Json>(count).fill([]), d: Array<Json>(count).fill({ e: 1 }) } };
 	const attributes = Object.fromEntries(Array.from({ length: count }, (_, index) => [`@b${index}`, 1]));
 	for (const config of [ANY, OPEN, WILD]) {
-		const budgets = { matchBudget: createMatchBudget(), sizeBudget: createSizeBudget() };
-		const writing: Writing = { config, names: createNames(), ...budgets, isEncoded: false };
-		const stepsOf = (given: JsonObject): number => [...writeElement({ name: 'Do', type: 'Do' }, given, '', writing)].length;
-		assert.ok(stepsOf(args) >= 4 * count, String(stepsOf(args)));
-		if (config !== WILD) assert.ok(stepsOf({ a: attributes }) >= count, String(stepsOf({ a: attributes })));
+		assert.ok(stepsOf(config, args) >= 4 * count, String(stepsOf(config, args)));
+		if (config !== WILD) assert.ok(stepsOf(config, { a: attributes }) >= count, String(stepsOf(config, { a: attributes })));
 	}
+});
+
+test('What a schema describes is written in as many steps as it has parts, whether they are given or not', () => {
+	const count = 1_000;
+	const names = Array.from({ length: count }, (_, index) => `n${index}`);
+	const wide: TypeModel[] = [
+		{ of: names.map((name) => ({ name, type: 'xs:int', optional: true })) },
+		{ attributes: names.map((name) => ({ name, type: 'xs:int' })) },
+	];
+	for (const type of wide) assert.ok(stepsOf(configOf({ type: 'T' }, { T: type }), { a: {} }) >= count);
+	assert.ok(stepsOf(configOf({ type: 'xs:int*' }), { a: Array<Json>(count).fill(1) }) >= count);
+	for (const config of [configOf({}), ANY]) assert.ok(stepsOf(config, { a: '&'.repeat(1_000_000) }) >= 50);
+	assert.ok(stepsOf(ANY, { a: { '@b': '"'.repeat(1_000_000) } }) >= 50);
+});
+
+test('The members of an object are listed once, and the most that a message can have do not block the event loop for long', async (t) => {
+	let listed = 0;
+	const ownKeys = (members: JsonObject): (string | symbol)[] => {
+		listed += 1;
+		return Reflect.ownKeys(members);
+	};
+	const watched = new Proxy<JsonObject>({ b: 1, c: 2 }, { ownKeys });
+	for (const config of [OPEN, ANY]) await writeEnvelope(config, { a: watched }, '');
+	assert.equal(listed, 2);
+	const open: SoapConfig = { ...ANY, types: { Do: { open: true } } };
+	const many = Object.fromEntries(Array.from({ length: 90_000 }, (_, index) => [`k${index}`, 1]));
+	const longestMs = await longestTurnMs(() => writeEnvelope(open, many, ''));
+	t.diagnostic(`longest turn ${longestMs.toFixed(0)} ms`);
+	assert.ok(longestMs < 150, `${longestMs} ms`);
 });

@@ -22,10 +22,12 @@ const MOMENTS: [type: string, given: string, sent: string][] = [
 	['xs:dateTime', 'x'.repeat(50_000), 'x'.repeat(50_000)],
 ];
 
+const written = (...given: Parameters<typeof writeText>): string => {
+	const steps = writeText(...given);
+	for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
+};
+
 test('a date or time is sent as XML Schema writes it, and any other text unchanged', () => {
-	for (const [type, given, sent] of MOMENTS) assert.equal(writeText(type, given, '/a'), sent, `${type} ${given.slice(0, 40)}`);
-	assert.equal(
-		writeText('xs:dateTime*', ['2026-01-31 12:00:00z', '2026-01-31T12:00:00'], '/a'),
-		'2026-01-31T12:00:00Z 2026-01-31T12:00:00',
-	);
+	for (const [type, given, sent] of MOMENTS) assert.equal(written(type, given, '/a'), sent, `${type} ${given.slice(0, 40)}`);
+	assert.equal(written('xs:dateTime*', ['2026-01-31 12:00:00z', '2026-01-31T12:00:00'], '/a'), '2026-01-31T12:00:00Z 2026-01-31T12:00:00');
 });

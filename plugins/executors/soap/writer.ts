@@ -1,7 +1,7 @@
 // Writes JSON as elements, by the model of their types: in the order that the schema requires, qualified, escaped. Nothing of an
 // argument reaches the message unescaped, and no member is dropped in silence: one that cannot be written is a fault that names it.
 
-import { escapeXml, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
+import { invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import { givenType, writeAnything, writeAttributes } from './any.ts';
 import type { SoapConfig } from './config.ts';
 import type { MatchBudget } from './match-budget.ts';
@@ -20,10 +20,8 @@ import {
 import { ENCODINGS, type Names, pointer, XSD, XSI } from './names.ts';
 import { type Pending, pendingOf } from './pending.ts';
 import type { SizeBudget } from './size-budget.ts';
+import type { Steps } from './steps.ts';
 import { writeText } from './text.ts';
-
-/** Work that yields now and then, so that it does not block the event loop: a message can be a megabyte. */
-export type Steps<T> = Generator<void, T>;
 
 export interface Writing {
 	config: SoapConfig;
@@ -54,7 +52,7 @@ export function* writeElement(element: ElementModel, value: Json, at: string, wr
 	if (element.type === 'xs:anyType') return yield* writeAnything(tag, value, { at, uri: uriOf(element.ns, writing), names, sizeBudget });
 	if (element.type.startsWith('xs:')) {
 		const type = isEncoded ? ` ${names.qualify(XSI, 'type')}="${names.qualify(XSD, element.type.replace(/^xs:|\*$/g, ''))}"` : '';
-		return sizeBudget.spend(`<${tag}${extra}${type}>${escapeXml(writeText(element.type, value, at))}</${tag}>`, at);
+		return sizeBudget.spend(`<${tag}${extra}${type}>${yield* writeText(element.type, value, at)}</${tag}>`, at);
 	}
 	const type = typeNamed(element.type, writing);
 	if (type.array) return yield* writeArray(type.array, tag, value, at, writing);
@@ -81,9 +79,10 @@ export function* writeContent(
 		isObject(value) || declared.text === undefined || Array.isArray(value) ? membersOf(value, at) : { $value: value };
 	const { type, shown } = chosenType(declared, members, at, writing);
 	writing.matchBudget.spend(type.of ?? [], at);
-	const { written, keys } = yield* writeAttributes(type, members, at, { names: writing.names, uriOf: (ns) => uriOf(ns, writing) });
-	const pending = pendingOf(members, type, keys, at);
-	const text = type.text === undefined || members['$value'] === undefined ? '' : writeValue(type, members['$value'], at, writing);
+	const given = { members, names: Object.keys(members) };
+	const { written, keys } = yield* writeAttributes(type, given, at, { names: writing.names, uriOf: (ns) => uriOf(ns, writing) });
+	const pending = yield* pendingOf(given, type, keys, at);
+	const text = type.text === undefined || members['$value'] === undefined ? '' : yield* writeValue(type, members['$value'], at, writing);
 	const content = yield* writeAll(type.of ?? [], pending, at, writing);
 	const others = type.open && !takesAny(type.of ?? []) ? yield* writeOthers(pending, uriOf(type.ns, writing), writing) : '';
 	pending.assertEmpty();
@@ -95,9 +94,9 @@ function membersOf(value: Json, at: string): JsonObject {
 	throw invalid(at, `${at || '/'} must be an object.`);
 }
 
-function writeValue({ text = 'xs:string' }: TypeModel, value: Json, at: string, { sizeBudget }: Writing): string {
+function* writeValue({ text = 'xs:string' }: TypeModel, value: Json, at: string, { sizeBudget }: Writing): Steps<string> {
 	const place = pointer(at, '$value');
-	return value === null ? '' : sizeBudget.spend(escapeXml(writeText(text, value, place)), place);
+	return value === null ? '' : sizeBudget.spend(yield* writeText(text, value, place), place);
 }
 
 /** Returns the type itself, or the one that `@xsi:type` names. */
@@ -170,11 +169,12 @@ function* writeChoice(alternatives: readonly Particle[], pending: Pending, at: s
 }
 
 function* writeMember(element: ElementModel, pending: Pending, at: string, writing: Writing): Steps<string> {
+	yield;
 	const most = element.most === undefined ? 1 : element.most || NO_LIMIT;
-	const taken = pending.take(keyOf(element), most);
+	const isGiven = pending.has(element);
 	let written = '';
-	for (const { value, at: place } of taken) written += yield* writeElement(element, value, place, writing);
-	if (taken.length > 0 || element.optional) return written;
+	for (const { value, at: place } of pending.take(keyOf(element), most)) written += yield* writeElement(element, value, place, writing);
+	if (isGiven || element.optional) return written;
 	if (element.fixed !== undefined) return yield* writeElement(element, element.fixed, at, writing);
 	const place = pointer(at, keyOf(element));
 	throw invalid(place, `${place} is required but is missing.`);
@@ -198,7 +198,8 @@ function* writeArray(item: ElementModel, tag: string, value: Json, at: string, w
 			: ` ${names.qualify(encoding, 'itemType')}="${type}" ${names.qualify(encoding, 'arraySize')}="${value.length}"`;
 	const shown = writing.isEncoded ? ` ${names.qualify(XSI, 'type')}="${names.qualify(encoding, 'Array')}"` : '';
 	let items = '';
-	for (const [index, one] of value.entries()) items += yield* writeElement({ ...item, nil: true }, one, `${at}/${index}`, writing);
+	const nilable = { ...item, nil: true };
+	for (const [index, one] of value.entries()) items += yield* writeElement(nilable, one, `${at}/${index}`, writing);
 	return sizeBudget.spend(`<${tag}${shown}${sized}>`, at) + items + sizeBudget.spend(`</${tag}>`, at);
 }
 

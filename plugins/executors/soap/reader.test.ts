@@ -7,6 +7,7 @@ import { type Json, parseXml } from '../../../core/index.ts';
 import { config as rules, type SoapConfig } from './config.ts';
 import type { TypeModel } from './model.ts';
 import { createReading, readElement } from './reader.ts';
+import type { Steps } from './steps.ts';
 
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
 
@@ -27,11 +28,12 @@ const configOf = (types: Record<string, TypeModel>): SoapConfig =>
 function readAll(config: SoapConfig, elements: string): Json[] {
 	const declarations = `xmlns:xsi="${XSI}" xmlns:a="urn:a" xmlns:b="urn:b" xmlns:ab="urn:a b" xmlns="urn:b"`;
 	const root = parseXml(`<r ${declarations}>${elements}</r>`, { maxDepth: 9, maxNodes: 200_000 });
-	const reading = createReading(config, root, false, new Map());
-	return root.children.map((child) => {
-		const steps = readElement('B', child, reading);
-		for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
-	});
+	const reading = finish(createReading(config, root, false, new Map()));
+	return root.children.map((child) => finish(readElement('B', child, reading)));
+}
+
+function finish<T>(steps: Steps<T>): T {
+	for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
 }
 
 const TYPES: Record<string, TypeModel> = {
@@ -82,4 +84,32 @@ test('Each subtype is looked at once, however many elements show one', () => {
 	const read = readAll(config, `<i xsi:type="a:t${count - 1}"/>`.repeat(count));
 	assert.deepEqual(read, Array(count).fill({ '@xsi:type': `t${count - 1}` }));
 	assert.equal(looks, count);
+});
+
+test('Each attribute of a type is looked at once, however many elements show one, and is known by its name in another namespace', () => {
+	const count = 500;
+	let looks = 0;
+	const attributes = Array.from({ length: count }, (_, index) => ({
+		name: 'x',
+		type: 'xs:int',
+		get ns(): number {
+			looks += 1;
+			return index % 2;
+		},
+	}));
+	const last = { name: 'last', type: 'xs:int', ns: 0 };
+	const config = configOf({ B: { attributes: [...attributes, last] } });
+	looks = 0;
+	const read = readAll(config, '<i last="1" a:x="2" b:x="3"/>'.repeat(count));
+	assert.deepEqual(read, Array(count).fill({ '@last': 1, '@x': [2, 3] }));
+	assert.equal(looks, count);
+});
+
+test('An answer is read, and what its elements refer to is found, in many steps', () => {
+	const element = `<i id="i" ${Array.from({ length: 100 }, (_, index) => `a${index}=""`).join(' ')}/>`;
+	const root = parseXml(`<r>${element.repeat(1_000)}</r>`, { maxDepth: 9, maxNodes: 200_000 });
+	const config = configOf({});
+	assert.ok([...createReading(config, root, true, new Map())].length >= 1_000);
+	const reading = finish(createReading(config, root, true, new Map()));
+	assert.ok([...readElement('xs:anyType', root, reading)].length >= 150);
 });

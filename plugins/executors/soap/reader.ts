@@ -1,10 +1,10 @@
 // Reads elements as JSON, by the model of their types: repeatable elements are lists, digits are kept, and so is undescribed content.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { attributeOf, type Json, type JsonObject, resolveName, type XmlElement } from '../../../core/index.ts';
 import type { SoapConfig } from './config.ts';
-import { attributeKey, type ElementModel, elementsOf, keyOf, type TypeModel } from './model.ts';
+import { type AttributeModel, attributeKey, type ElementModel, elementsOf, keyOf, type TypeModel } from './model.ts';
 import { ENCODINGS, ENVELOPES, XML, XSD, XSI } from './names.ts';
+import type { Steps } from './steps.ts';
 import { readText } from './text.ts';
 import { typeNamed, uriOf } from './writer.ts';
 
@@ -16,8 +16,12 @@ export interface Reading {
 	referred: ReadonlyMap<string, XmlElement> | null;
 	/** Elements and characters that may still be read: an answer can refer to one of its parts, or an attachment, many times. */
 	budget: { elements: number; chars: number };
+	/** Elements and attributes that are read before the next step. */
+	untilStep: number;
 	/** Finders of child elements, by type, made on demand. */
 	finders: Map<TypeModel, Finder>;
+	/** Attributes by `nameKey`, and by the name alone, of types, made on demand. */
+	attributes: Map<TypeModel, ReadonlyMap<string, AttributeModel>>;
 	/** Subtypes by the name that `xsi:type` shows, by declared type, made on demand. */
 	subtypes: Map<TypeModel, Subtypes>;
 }
@@ -31,21 +35,29 @@ const XOP = 'http://www.w3.org/2004/08/xop/include';
 const MAX_ELEMENTS = 200_000;
 /** Twice the characters that an answer of the largest size can hold. */
 const MAX_CHARS = 8 * 1024 * 1024;
-/** So many elements are read in about 2 ms. */
-const STEP_ELEMENTS = 2_000;
+/** So many elements and attributes are read in about 2 ms. */
+const STEP_NODES = 500;
 const MAX_DEPTH = 100;
+const UNDESCRIBED: TypeModel = {};
 const SCHEMELESS = new Set<string>([XSI, ...Object.values(ENVELOPES), ...Object.values(ENCODINGS)]);
 
 /** @param root element whose descendants may be referred to. @param isEncoded whether references are followed */
-export function createReading(config: SoapConfig, root: XmlElement, isEncoded: boolean, attachments: Reading['attachments']): Reading {
+export function* createReading(
+	config: SoapConfig,
+	root: XmlElement,
+	isEncoded: boolean,
+	attachments: Reading['attachments'],
+): Steps<Reading> {
 	const budget = { elements: MAX_ELEMENTS, chars: MAX_CHARS };
-	return { config, attachments, referred: isEncoded ? indexIds(root) : null, budget, finders: new Map(), subtypes: new Map() };
+	const made = { finders: new Map(), attributes: new Map(), subtypes: new Map() };
+	return { config, attachments, referred: isEncoded ? yield* indexIds(root) : null, budget, untilStep: STEP_NODES, ...made };
 }
 
-function indexIds(root: XmlElement): Map<string, XmlElement> {
+function* indexIds(root: XmlElement): Steps<Map<string, XmlElement>> {
 	const found = new Map<string, XmlElement>();
 	const open = [root];
 	for (let next = open.pop(); next !== undefined; next = open.pop()) {
+		yield;
 		const id = attributeOf(next, 'id') ?? attributeOf(next, 'id', ENCODINGS['1.2']);
 		if (id !== null && !found.has(id)) found.set(id, next);
 		// Spread into one call, more than some hundred thousand children would overflow the stack.
@@ -54,22 +66,15 @@ function indexIds(root: XmlElement): Map<string, XmlElement> {
 	return found;
 }
 
-/** Work that yields now and then, so that it does not block the event loop. */
-export type Steps<T> = Generator<void, T>;
-
-export async function inSteps<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
-	for (let step = steps.next(); ; step = steps.next()) {
-		if (step.done) return step.value;
-		await nextTurn();
-		signal.throwIfAborted();
-	}
-}
-
 /** @throws Error if the answer is too deep, too large, or refers to itself */
 export function* readElement(type: string, written: XmlElement, reading: Reading, depth = 0): Steps<Json> {
 	if (--reading.budget.elements < 0) throw new Error(`it stands for more than ${MAX_ELEMENTS} elements`);
 	spend(sizeOf(written), reading);
-	if (reading.budget.elements % STEP_ELEMENTS === 0) yield;
+	reading.untilStep -= 1 + written.attributes.length;
+	if (reading.untilStep < 0) {
+		yield;
+		reading.untilStep = STEP_NODES;
+	}
 	if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels, or refers to itself`);
 	const element = referredBy(written, reading);
 	if (element !== written) return yield* readElement(type, element, reading, depth + 1);
@@ -166,13 +171,26 @@ function indexSubtypes({ subtypes = {} }: TypeModel, reading: Reading): Subtypes
 /** Joins a name by a character that XML does not have, since either part may hold spaces. */
 const nameKey = (uri: string, local: string): string => `${uri}\u0000${local}`;
 
-function readAttributes({ attributes = [] }: TypeModel, element: XmlElement, reading: Reading, result: Members): void {
+function readAttributes(type: TypeModel, element: XmlElement, reading: Reading, result: Members): void {
+	if (element.attributes.length === 0) return;
+	const known = attributesOf(type, reading);
 	for (const { local, uri, value } of element.attributes) {
 		if (SCHEMELESS.has(uri) || (reading.referred !== null && uri === '' && (local === 'id' || local === 'href'))) continue;
-		const known =
-			attributes.find(({ name, ns }) => name === local && uriOf(ns, reading) === uri) ?? attributes.find(({ name }) => name === local);
-		result.put(known ? attributeKey(known) : `@${uri === XML ? 'xml:' : ''}${local}`, known ? readText(known.type, value) : value, false);
+		const model = known.get(nameKey(uri, local)) ?? known.get(local);
+		result.put(model ? attributeKey(model) : `@${uri === XML ? 'xml:' : ''}${local}`, model ? readText(model.type, value) : value, false);
 	}
+}
+
+/** Indexes the attributes of a type by their qualified names, and by their local ones alone; the first of those with one name counts. */
+function attributesOf(type: TypeModel, reading: Reading): ReadonlyMap<string, AttributeModel> {
+	const known = reading.attributes.get(type);
+	if (known) return known;
+	const found = new Map<string, AttributeModel>();
+	for (const attribute of type.attributes ?? [])
+		for (const key of [nameKey(uriOf(attribute.ns, reading), attribute.name), attribute.name])
+			if (!found.has(key)) found.set(key, attribute);
+	reading.attributes.set(type, found);
+	return found;
 }
 
 function finderOf(type: TypeModel, reading: Reading): Finder {
@@ -196,7 +214,7 @@ function createFinder({ of = [] }: TypeModel, reading: Reading): Finder {
 /** Reads an element without a model: as text if it holds nothing else, with lists for repeated names. */
 export function* readAnything(element: XmlElement, reading: Reading, depth = 0): Steps<Json> {
 	const result = new Members();
-	readAttributes({}, element, reading, result);
+	readAttributes(UNDESCRIBED, element, reading, result);
 	for (const child of element.children) {
 		if (child.uri !== XOP) result.put(child.local, yield* readElement('xs:anyType', child, reading, depth + 1), false);
 	}

@@ -22,7 +22,8 @@ import { detailOf, faultResult } from './fault.ts';
 import type { MessageModel } from './model.ts';
 import { readParts } from './multipart.ts';
 import { ENVELOPES } from './names.ts';
-import { createReading, inSteps, type Reading, readAnything, readElement, type Steps } from './reader.ts';
+import { createReading, type Reading, readAnything, readElement } from './reader.ts';
+import { inSlices, type Steps } from './steps.ts';
 
 const BOUNDS = { maxDepth: 100, maxNodes: 200_000 };
 const MAX_BLANK_BYTES = 16;
@@ -55,11 +56,11 @@ export async function readResponse(response: OutboundResponse, config: SoapConfi
 		return response.status >= 400 ? failedResult(response, secrets) : noMessage(response, read.fault, secrets);
 	}
 	try {
-		const reading = createReading(config, read.root, config.response?.encoded === true, read.attachments);
+		const reading = await inSlices(createReading(config, read.root, config.response?.encoded === true, read.attachments), signal);
 		const fault = faultIn(read.body, config);
 		if (fault) return faultResult(fault, await readDetail(fault, reading, signal), secrets);
 		if (response.status >= 400) return failedResult(response, secrets);
-		const result = await inSteps(resultOf(read, config, reading), signal);
+		const result = await inSlices(resultOf(read, config, reading), signal);
 		// The event loop runs in between, since the text may be megabytes.
 		await nextTurn();
 		const text = JSON.stringify(result);
@@ -102,7 +103,7 @@ async function readDetail(fault: XmlElement, reading: Reading, signal: AbortSign
 	const detail = detailOf(fault);
 	if (!detail) return null;
 	try {
-		return await inSteps(readAnything(detail, reading), signal);
+		return await inSlices(readAnything(detail, reading), signal);
 	} catch (error) {
 		signal.throwIfAborted();
 		return `cannot be read, as ${error instanceof Error ? error.message : ''}.`;

@@ -18,7 +18,7 @@ const FIELDS = Array.from({ length: 100 }, (_, index) => `double field_${index} 
 const PROTO = `syntax = "proto3"; import "google/protobuf/struct.proto"; import "google/protobuf/any.proto";
 service S { rpc Put(M) returns (M); }
 message M { repeated Wide all = 1; map<string, Wide> named = 2; Wide one = 3; google.protobuf.Struct free = 4; repeated int32 numbers = 5;
-	google.protobuf.Any any = 6; int64 a_long = 7; bytes some_bytes = 8; Kind kind = 9; }
+	google.protobuf.Any any = 6; int64 a_long = 7; bytes some_bytes = 8; Kind kind = 9; map<string, int32> counts = 10; }
 message Wide { ${FIELDS} }
 enum Kind { PLAIN = 0; }`;
 const tool = (await importTools(importer, new Map([['a.proto', Buffer.from(PROTO)]]))).get('S_Put');
@@ -31,7 +31,7 @@ const elsewhere: Codec = { ...codec, encode: refuse, show: refuse };
 const wide = (count: number): JsonObject => ({ all: Array.from({ length: count }, (_, at) => (at === 0 ? { field7: -0 } : {})) });
 
 test('every message counts with all fields of its type, and every item', () => {
-	const own = 10 + 9;
+	const own = 10 + 10;
 	const weights: [JsonObject, number][] = [
 		[{}, 0],
 		[{ one: {} }, 110],
@@ -44,6 +44,20 @@ test('every message counts with all fields of its type, and every item', () => {
 	];
 	for (const [json, more] of weights) assert.equal(weigh(json, codec, MAX_WEIGHT), own + more, JSON.stringify(json));
 	assert.ok(weigh(wide(1000), codec, 500) > 500);
+});
+
+test('the values of a map are looked at only where they are messages', () => {
+	let read = 0;
+	const get = (map: JsonObject, name: string): unknown => {
+		read += 1;
+		return map[name];
+	};
+	const watched = (map: JsonObject): JsonObject => new Proxy(map, { get });
+	const count = codec.method.input.fields.length + 10;
+	assert.equal(weigh({ counts: watched({ a: 1, b: 2 }) }, codec, MAX_WEIGHT), count + 2);
+	assert.equal(read, 0);
+	assert.equal(weigh({ named: watched({ a: {}, b: {} }) }, codec, MAX_WEIGHT), count + 2 + 2 * 110);
+	assert.equal(read, 2);
 });
 
 test('a request of many fields is written on the worker, to the same bytes and the same JSON', async () => {

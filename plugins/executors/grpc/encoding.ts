@@ -1,5 +1,6 @@
 // Turns arguments into messages: ordinary ones on this thread, those of many fields on the worker thread, and too many nowhere.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asGatewayError, invalid, type Json } from '../../../core/index.ts';
 import type { Request } from './arguments.ts';
 import { type Codec, notValid } from './codec.ts';
@@ -46,6 +47,8 @@ async function onWorker(
 	source: CodecSource,
 	owner: Owner,
 ): Promise<Made> {
+	// Requests are counted in one turn, and copied for the worker in another.
+	await nextTurn();
 	try {
 		return await runTask({ type, source: sourceIn(source), requests }, owner);
 	} catch (error) {

@@ -26,7 +26,7 @@ export function weigh(json: Json, { method, types }: Pick<Codec, 'method' | 'typ
 		if (HOLDS_JSON.test(desc.typeName)) for (const inner of Object.values(value)) left.push([ValueSchema, inner]);
 		else if (desc.typeName === 'google.protobuf.Any') left.push(...contentOf(value, types));
 		else if (isPlain(desc) && isObject(value))
-			for (const [name, inner] of Object.entries(value)) weight += addField(fieldOf(desc, name, types), inner, left, most);
+			for (const name of Object.keys(value)) weight += addField(fieldOf(desc, name, types), value[name] ?? null, left, most);
 	}
 	return weight;
 }
@@ -44,12 +44,15 @@ function addField(field: Named | undefined, json: Json, left: Part[], most: numb
 	const { message } = field;
 	if (field.fieldKind === 'message' && message) left.push([message, json]);
 	if (field.fieldKind !== 'list' && field.fieldKind !== 'map') return 0;
-	const items = Object.values(json);
+	// A list is not copied, and the values of a map, which take longer than its names, are read only where they are messages.
+	const names = Array.isArray(json) ? null : Object.keys(json);
+	const count = Array.isArray(json) ? json.length : (names?.length ?? 0);
 	// A list of too many messages need not be looked into.
-	const least = message ? items.length * (MESSAGE + message.fields.length) : 0;
+	const least = message ? count * (MESSAGE + message.fields.length) : 0;
 	if (least > most) return least;
-	if (message) for (const item of items) left.push([message, item]);
-	return items.length;
+	if (message && Array.isArray(json)) for (const item of json) left.push([message, item]);
+	else if (message && isObject(json)) for (const name of names ?? []) left.push([message, json[name] ?? null]);
+	return count;
 }
 
 const fields = new WeakMap<DescMessage, Map<string, Named>>();

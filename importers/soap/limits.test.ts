@@ -78,3 +78,53 @@ test('A type that the executor’s model leaves out accepts anything in the whol
 	const { a } = { a: nested(Number(name.slice(1)), { '{urn:other}x': 'x' }) };
 	assert.ok(whole && accepts(whole, { a }) && !accepts(whole, { a: nested(70, { '{urn:other}x': 'x' }) }));
 });
+
+const simple = (name: string, inside: string): string => `<xs:simpleType name="${name}">${inside}</xs:simpleType>`;
+
+test('Unions of unions are described up to a size, though each level holds the one before ten times', async () => {
+	const member = (base: string) => (_: unknown, n: number) =>
+		`<xs:simpleType><xs:restriction base="${base}"><xs:minInclusive value="${n}"/></xs:restriction></xs:simpleType>`;
+	const union = (level: number): string =>
+		simple(
+			`U${level}`,
+			`<xs:union>${Array.from({ length: 10 }, member(level === 0 ? 'xs:decimal' : `t:U${level - 1}`)).join('')}</xs:union>`,
+		);
+	const unions = (levels: number): Promise<Operation> =>
+		readOne(
+			documentOf(
+				content(`<xs:sequence><xs:element name="a" type="t:U${levels}"/></xs:sequence>`) +
+					Array.from({ length: levels + 1 }, (_, level) => union(level)).join(''),
+			),
+		);
+	assert.equal((await unions(1)).outcome, 'converted');
+	const { parameters, outcome, reasons } = await unions(4);
+	assert.equal(outcome, 'degraded');
+	assert.match(reasons.join(), /^The union in line \d+ is too large to be described: it accepts any text\.$/);
+	assert.ok(JSON.stringify(parameters).length < 70_000);
+});
+
+test('Arguments that repeat a long enumeration a hundred times are skipped, before they are written', async () => {
+	const values = Array.from({ length: 300 }, (_, n) => `<xs:enumeration value="${String(n).padEnd(200, 'x')}"/>`).join('');
+	const elements = (count: number): string =>
+		content(`<xs:sequence>${Array.from({ length: count }, (_, n) => `<xs:element name="a${n}" type="t:E"/>`).join('')}</xs:sequence>`);
+	const type = simple('E', `<xs:restriction base="xs:string">${values}</xs:restriction>`);
+	assert.equal((await readOne(documentOf(elements(2) + type))).outcome, 'converted');
+	const { outcome, reasons } = await readOne(documentOf(elements(100) + type));
+	assert.deepEqual([outcome, reasons], ['skipped', ['Its arguments take more than a million characters to describe.']]);
+});
+
+test('A chain of types that would overflow the stack skips the operation', async () => {
+	const count = 10_000;
+	const groups = Array.from(
+		{ length: count },
+		(_, n) => `<xs:attributeGroup name="G${n}"><xs:attributeGroup ref="t:G${n + 1}"/></xs:attributeGroup>`,
+	);
+	const types = simple('R', '<xs:restriction base="t:R"/>').repeat(count);
+	for (const schema of [
+		`${content('<xs:attributeGroup ref="t:G0"/>')}${groups.join('')}<xs:attributeGroup name="G${count}"/>`,
+		`<xs:redefine schemaLocation="x.xsd">${types}</xs:redefine>${content('<xs:sequence><xs:element name="a" type="t:R"/></xs:sequence>')}`,
+	]) {
+		const { outcome, reasons } = await readOne(documentOf(schema));
+		assert.deepEqual([outcome, reasons], ['skipped', ['The chain of its types is too long to be followed.']]);
+	}
+});

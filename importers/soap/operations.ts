@@ -64,13 +64,23 @@ export function convertOperation(
 		tags: [operation.service ?? operation.portType],
 		deprecated: false,
 	};
-	const converted = convert(operation, context);
+	const converted = convertWithin(operation, context);
 	if (!('skip' in converted)) return { ...common, ...converted };
 	const reasons = [sentence(converted.skip)];
 	return { ...common, parameters: { type: 'object' }, outputSchema: null, definition: {}, outcome: 'skipped', reasons };
 }
 
 type Converted = Pick<Operation, 'parameters' | 'whole' | 'outputSchema' | 'answerCut' | 'definition' | 'outcome' | 'reasons'>;
+
+/** Converts by recursion over types that extend, hold or redefine each other; a chain of thousands overflows the stack. */
+function convertWithin(operation: ServiceOperation, context: ServiceContext): Converted | { skip: string } {
+	try {
+		return convert(operation, context);
+	} catch (error) {
+		if (error instanceof RangeError) return { skip: 'the chain of its types is too long to be followed' };
+		throw error;
+	}
+}
 
 function convert(operation: ServiceOperation, context: ServiceContext): Converted | { skip: string } {
 	const { bound, input, name } = operation;
@@ -103,12 +113,13 @@ function write(
 	bound: BoundOperation,
 	{ request, response }: Messages,
 	{ schemas, models, closures, wholes, wsdl, policies, options }: ServiceContext,
-): Converted {
+): Converted | { skip: string } {
 	const sent = modelOfMessage(request, models);
 	const answered = response && modelOfMessage(response, models);
 	const model = closures.models([...sent.references, ...(answered?.references ?? [])]);
 	const around = { schemas, closures, wholes, left: model.left };
 	const signature = parametersOf(request, around);
+	if ('skip' in signature) return signature;
 	const headerKey = response && headerKeyOf(response, schemas);
 	const wsSecurity = securityOf(bound, policies, options);
 	const definition: JsonObject = {

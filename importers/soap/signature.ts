@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { type CutSchema, type JsonObject, type JsonSchema, MAX_WHOLE_CHARS, type Operation, type WholeSchemas } from '../../core/index.ts';
-import { type Closures, faultOfUnmodelled, type Limits } from './closure.ts';
+import { type Closures, charsOf, faultOfUnmodelled, type Limits } from './closure.ts';
 import type { Message } from './messages.ts';
 import type { Mode, Schemas, Written } from './schemas.ts';
 import type { Definition } from './xsd/types.ts';
@@ -33,7 +33,7 @@ interface SignatureContext {
 	left: ReadonlySet<Definition>;
 }
 
-export function parametersOf(message: Message, { schemas, closures, wholes, left }: SignatureContext): Signature {
+export function parametersOf(message: Message, { schemas, closures, wholes, left }: SignatureContext): Signature | { skip: string } {
 	const faults = new Set<string>();
 	const root = rootOf(message, 'request', schemas);
 	// The schema of arguments is an object with properties.
@@ -43,10 +43,12 @@ export function parametersOf(message: Message, { schemas, closures, wholes, left
 	const headerArgument = header ? unused(HEADER, new Set(names.values())) : null;
 	const properties: JsonObject = Object.fromEntries(Object.entries(members).map(([key, schema]) => [names.get(key) ?? key, schema]));
 	if (header && headerArgument !== null) properties[headerArgument] = { ...header.schema, description: 'Headers of the message.' };
+	const ownChars = charsOf(properties);
+	if (ownChars === Number.POSITIVE_INFINITY) return { skip: 'its arguments take more than a million characters to describe' };
 	const references = [...root.references, ...(header?.references ?? [])];
 	const { required, ...rest } = root.schema;
 	const join = ({ chars, levels }: Limits): CutSchema => {
-		const within = { chars: chars - JSON.stringify(properties).length, levels };
+		const within = { chars: chars - ownChars, levels };
 		const closure = closures.schemas(references, 'request', within, left);
 		if (closure.unmodelled.length > 0) faults.add(faultOfUnmodelled(closure.unmodelled));
 		const parameters: JsonSchema = {
@@ -77,7 +79,7 @@ export function answerOf(
 		...(root.schema['properties'] as JsonObject),
 		...(header && headerKey !== null ? { [headerKey]: header.schema } : {}),
 	};
-	const chars = ANSWER.chars - JSON.stringify(properties).length;
+	const chars = ANSWER.chars - charsOf(properties);
 	const closure = closures.schemas([...root.references, ...(header?.references ?? [])], 'response', { ...ANSWER, chars }, left);
 	if (chars < 0 || closure.left.length + closure.unmodelled.length > 0) return { outputSchema: null, answerCut: true };
 	const $defs = Object.keys(closure.definitions).length > 0 ? { $defs: closure.definitions } : {};

@@ -20,6 +20,8 @@ const BOUNDS: Readonly<Record<string, string>> = {
 const OTHER_LENGTHS = new Set(['base64Binary', 'hexBinary', 'QName', 'NOTATION', 'anySimpleType']);
 const MAX_PATTERN_CHARS = 1_000;
 const MAX_VALUES = 2_000;
+/** The most characters of all values together, since every element of the type repeats them. */
+const MAX_VALUES_CHARS = 64 * 1024;
 
 /** @param node `xs:restriction`. @param type the restricted type */
 export function readFacets(node: XmlElement, type: SimpleType, faults: Set<string>): JsonObject {
@@ -56,6 +58,7 @@ function readBound(facet: string, value: string, { base, isList }: SimpleType): 
 function readEnumeration(values: string[], { base, isList }: SimpleType): JsonObject {
 	// Each value of a list's enumeration is a whole list.
 	if (values.length === 0 || values.length > MAX_VALUES || isList || base === 'boolean') return {};
+	if (values.reduce((sum, { length }) => sum + length, 0) > MAX_VALUES_CHARS) return {};
 	const members: Json[] = values.map((value) => cleanText(value, 1_000));
 	// White space is significant in these two types.
 	const kept = base === 'string' || base === 'normalizedString' ? values : values.map((value) => value.trim());

@@ -23,6 +23,8 @@ export interface SimpleTypes {
 
 const MAX_CHAIN = 50;
 const MAX_MEMBERS = 10;
+/** The most characters of a union's schema: it holds those of its members, which may be unions themselves. */
+const MAX_UNION_CHARS = 64 * 1024;
 const ANY: SimpleType = { base: 'anySimpleType', isList: false, schema: requestSchema('anySimpleType') };
 
 export const builtIn = (local: string): SimpleType | null => {
@@ -79,7 +81,9 @@ export function createSimpleTypes(components: Components): SimpleTypes {
 		if (derivation.local === 'list') return listOf(derivedFrom(derivation, 'itemType'));
 		const names = (tokenOf(derivation, 'memberTypes') ?? '').split(/\s+/).filter(Boolean);
 		const members = names.map((name) => named(memberName(derivation, name), faults, chain + 1));
-		return unionOf([...members, ...childrenOf(derivation, XSD, 'simpleType').map(inner)]);
+		const union = unionOf([...members, ...childrenOf(derivation, XSD, 'simpleType').map(inner)]);
+		if (!union) faults.add(`the union in line ${derivation.line} is too large to be described: it accepts any text`);
+		return union ?? ANY;
 	}
 
 	return { named, at: (component, faults) => convert(component, faults, 0) };
@@ -92,10 +96,12 @@ function restrict(type: SimpleType, node: XmlElement, faults: Set<string>): Simp
 	return { ...type, schema: { ...type.schema, ...readFacets(node, type, faults) } };
 }
 
-/** Makes a union, whose values are written as the given text, whichever member they belong to. */
-function unionOf(members: SimpleType[]): SimpleType {
-	const schemas = [...new Map(members.map(({ schema }) => [JSON.stringify(schema), schema])).values()];
+/** Makes a union, whose values are written as the given text, whichever member they belong to; null if it is too large. */
+function unionOf(members: SimpleType[]): SimpleType | null {
+	const distinct = new Map(members.map(({ schema }) => [JSON.stringify(schema), schema]));
+	const schemas = [...distinct.values()];
 	if (schemas.length === 0 || schemas.length > MAX_MEMBERS || members.some(({ isList }) => isList)) return ANY;
+	if (distinct.keys().reduce((sum, { length }) => sum + length, 0) > MAX_UNION_CHARS) return null;
 	const [only] = schemas;
 	return { base: 'anySimpleType', isList: false, schema: schemas.length === 1 && only ? only : { anyOf: schemas } };
 }

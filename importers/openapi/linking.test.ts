@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { compileArguments, GatewayError, type ImportContext, type JsonObject, type Operation } from '../../core/index.ts';
 import { type Reading, readWith } from '../../test/helpers/importer.ts';
 import importer from './index.ts';
+import { lookUp } from './references.ts';
 
 type Files = Record<string, unknown>;
 
@@ -106,6 +107,23 @@ test('paths and schemas may be kept in a file as a whole', async () => {
 	});
 	assert.equal(reading.operations[0]?.outcome, 'converted');
 	assert.ok(admits(reading, { name: 'x' }) && !admits(reading, {}));
+});
+
+test('a pointer leads through few other references, even if each of them leads through several', () => {
+	let read = 0;
+	const levels = 8;
+	const to = (level: number): JsonObject =>
+		Object.defineProperty({}, '$ref', { enumerable: true, get: () => ++read && `#/e${level}${'/k'.repeat(8)}/j` });
+	/** Every step by `k` leads through the next level; `j` is the end of the way through this one. */
+	const entry = (level: number): JsonObject => ({ k: to(level + 1), ...(level > 0 ? { j: entry(level - 1) } : {}) });
+	const root: JsonObject = Object.fromEntries(Array.from({ length: levels }, (_, level) => [`e${level}`, entry(level)]));
+	let last: JsonObject = { j: entry(levels - 1) };
+	for (let step = 0; step < 8; step++) last = { k: last };
+	root[`e${levels}`] = last;
+	assert.ok('value' in lookUp(root, `#/e${levels - 1}${'/k'.repeat(8)}/j`));
+	read = 0;
+	assert.ok('fault' in lookUp(root, `#/e${levels - 4}${'/k'.repeat(8)}/j`));
+	assert.ok(read < 1_000, `${read} references`);
 });
 
 test('references inside an extension are linked if something refers to it', async () => {

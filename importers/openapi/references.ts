@@ -9,23 +9,25 @@ import type { Document } from './document.ts';
 export type Found = { value: Json; pointer: string } | { fault: string };
 
 const MAX_HOPS = 16;
+/** The most references in the middle of one pointer, with those that they lead through: each could need several others, and these more. */
+const MAX_REFERRED = 64;
 
 /** Resolves a local reference. @param ref value of `$ref` */
-export function lookUp(root: JsonObject, ref: string, hops = 0): Found {
+export function lookUp(root: JsonObject, ref: string, budget = { referred: MAX_REFERRED }): Found {
 	if (!ref.startsWith('#')) return { fault: `external reference ${quote(ref)}` };
 	const tokens = parsePointer(ref.slice(1));
 	if (!tokens) return { fault: `reference ${quote(ref)} is not a JSON Pointer` };
 	let value: Json | undefined = root;
-	for (const token of tokens) value = member(value, token) ?? member(referred(root, value, hops), token);
+	for (const token of tokens) value = member(value, token) ?? member(referred(root, value, budget), token);
 	if (value === undefined) return { fault: `reference ${quote(ref)} has no target` };
 	return { value, pointer: `#${tokens.map((token) => `/${escapeToken(token)}`).join('')}` };
 }
 
 /** Follows a reference in the middle of a pointer, since many descriptions keep sections elsewhere: `schemas: { $ref: index.yaml }`. */
-function referred(root: JsonObject, value: Json | undefined, hops: number): Json | undefined {
+function referred(root: JsonObject, value: Json | undefined, budget: { referred: number }): Json | undefined {
 	const ref = isObject(value) ? value['$ref'] : undefined;
-	if (typeof ref !== 'string' || hops > MAX_HOPS) return undefined;
-	const found = lookUp(root, ref, hops + 1);
+	if (typeof ref !== 'string' || budget.referred-- <= 0) return undefined;
+	const found = lookUp(root, ref, budget);
 	return 'fault' in found ? undefined : found.value;
 }
 

@@ -78,6 +78,17 @@ test('well-known and Google’s common files need not be uploaded, and vendored 
 	assert.deepEqual(Object.keys($defs), ['google.type.Money', 'google.rpc.Status']);
 });
 
+test('a bundled file imports the copies of Google’s common files in the upload, wherever they are', async () => {
+	const http = 'package google.api; message Http { string note = 1; } message HttpRule { string get = 2; }';
+	const reading = await read({
+		'a.proto': proto(`import "google/api/http.proto"; import "google/longrunning/operations.proto";
+			message M { google.api.Http http = 1; google.longrunning.Operation operation = 2; } ${SERVICE}`),
+		'third_party/google/api/http.proto': proto(http),
+	});
+	assert.deepEqual(keys(reading), ['S/Call']);
+	assert.match(JSON.stringify(reading.operations[0]?.parameters), /"note"/);
+});
+
 test('a missing import is a warning if only its options are used, and an error that names both if all methods need it', async () => {
 	const text = proto(`import "gogoproto/gogo.proto"; message M { string a = 1 [(gogoproto.nullable) = false]; } ${SERVICE}`);
 	const reading = await read({ 'a.proto': text });

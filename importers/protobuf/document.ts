@@ -1,8 +1,8 @@
 // Reads the types of an upload: one .proto, several that import each other, or descriptor sets. Imports that are not in it are taken
 // from the well-known and the bundled files; nothing is read from disk or network.
 
-import { create, createFileRegistry, type DescFile, type FileRegistry } from '@bufbuild/protobuf';
-import { Edition, type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { clone, create, createFileRegistry, type DescFile, type FileRegistry } from '@bufbuild/protobuf';
+import { Edition, type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { cleanText, type GatewayError, type Log, quote, type SchemaSource } from '../../core/index.ts';
 import { createBundle, wellKnownAt } from './bundled-files.ts';
 import { checkFile } from './check.ts';
@@ -160,11 +160,12 @@ function locate(wanted: string, from: string, loading: Loading): string | null {
 	return null;
 }
 
-function adopt(file: DescFile, loading: Loading): string {
-	const { name } = file.proto;
+/** Takes a bundled file; of the files that it imports, the upload may have its own copies, which are taken before the bundled ones. */
+function adopt({ proto }: DescFile, loading: Loading): string {
+	const { name } = proto;
 	if (loading.done.has(name)) return name;
-	for (const dependency of file.dependencies) adopt(dependency, loading);
-	loading.done.set(name, file.proto);
+	const dependency = proto.dependency.map((wanted) => locate(wanted, name, loading)).filter((found) => found !== null);
+	loading.done.set(name, Object.assign(clone(FileDescriptorProtoSchema, proto), { dependency }));
 	return name;
 }
 

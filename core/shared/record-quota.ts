@@ -18,10 +18,7 @@ const CHAR_BYTES = 3;
  * logins must go on.
  */
 const SLIGHT_BYTES = 1024;
-/**
- * The characters of an empty value, as `measureJson` counts them. A record that tells only that it is there, such as that a signed assertion was
- * used, takes next to none of the bytes that are counted; the number of records bounds it.
- */
+/** The characters of an empty value, as `measureJson` counts them: such a record only tells that it is there, and is bounded by its number. */
 const EMPTY_CHARS = 4;
 /**
  * The multiple of the most bytes from which on nothing passes any more. PostgreSQL compresses values, so one that is no longer than its

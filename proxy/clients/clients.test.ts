@@ -63,6 +63,30 @@ test('a server whose variables have a TOML table of their own is left as it is, 
 	assert.ok(setTable(approved, 'mcp_servers', 'tools', SERVER).startsWith(approved));
 });
 
+const INLINE: [text: string, sentence: RegExp][] = [
+	['[mcp_servers]\ntools = { command = "x" }\n', /has the member mcp_servers\.tools, so it was left as it is/],
+	['[ "mcp_servers" ] # mine\n"tools".command = "x"\n', /has the member mcp_servers\.tools\.command, /],
+	['mcp_servers . tools = { command = "x" }\n', /has the member mcp_servers\.tools, /],
+	[
+		'mcp_servers = { other = { command = "y" } }\n',
+		/has all servers in the member mcp_servers, to which no table can be added, so it was left as/,
+	],
+];
+
+for (const [text, sentence] of INLINE)
+	test(`${JSON.stringify(text)}, to which TOML adds no table, is left as it is`, () => {
+		assert.throws(() => setTable(text, 'mcp_servers', 'tools', SERVER), sentence);
+	});
+
+test('a table is added beside inline servers of other names', () => {
+	for (const text of [
+		'[mcp_servers]\nother = { command = "y" }\n',
+		'mcp_servers.other.command = "y"\n',
+		'[x]\nmcp_servers = 1\ntools = 2\n',
+	])
+		assert.ok(setTable(text, 'mcp_servers', 'tools', SERVER).startsWith(text));
+});
+
 test('each client has its file, on each system', () => {
 	const env = { HOME: '/home/a', APPDATA: 'C:\\Roaming' };
 	const paths = (platform: NodeJS.Platform) => Object.entries(CLIENTS).map(([name, client]) => [name, client.path(env, platform)]);

@@ -16,13 +16,10 @@ const PLAIN = /^\s*(#.*|(command|args|env|startup_timeout_sec)\s*=\s*\S.*)?$/;
 export function setTable(text: string, table: string, name: string, server: Server): string {
 	const header = `[${table}.${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)}]`;
 	const lines = text.split('\n');
-	const isHeader = (line: string, wanted: string): boolean => line.replaceAll(/#.*|[\s"']/g, '') === wanted;
-	const at = lines.findIndex((line) => isHeader(line, `[${table}.${name}]`));
-	// Codex itself writes the variables into a table of their own, and TOML takes no member twice.
-	if (lines.some((line) => isHeader(line, `[${table}.${name}.env]`)))
-		throw new UsageError(
-			`The file has a table [${table}.${name}.env], so it was left as it is: remove the server there, or take another --name.`,
-		);
+	const at = lines.findIndex((line) => bare(line) === `[${table}.${name}]`);
+	const other = otherForm(lines, table, name);
+	if (other !== null)
+		throw new UsageError(`The file has ${other}, so it was left as it is: remove the server there, or take another --name.`);
 	const body = [header, ...membersOf(server)];
 	if (at < 0) return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${text.trim() === '' ? '' : '\n'}${body.join('\n')}\n`;
 	let end = at + 1;
@@ -32,6 +29,26 @@ export function setTable(text: string, table: string, name: string, server: Serv
 	// Blank lines belong to what follows.
 	while (end > at + 1 && lines[end - 1]?.trim() === '') end -= 1;
 	return [...lines.slice(0, at), ...body, ...lines.slice(end)].join('\n');
+}
+
+/** A line without its comment, its blanks and the quotes of its names. */
+const bare = (line: string): string => line.replaceAll(/#.*|[\s"']/g, '');
+
+/** Finds what a table of the server would repeat, which TOML allows for no member: Codex itself writes the variables into a table of their own. */
+function otherForm(lines: readonly string[], table: string, name: string): string | null {
+	const own = `${table}.${name}`;
+	let section = '';
+	for (const line of lines) {
+		const text = bare(line);
+		if (text === `[${own}.env]`) return `a table ${text}`;
+		if (HEADER.test(line)) section = text.slice(1, -1);
+		const [key = '', value] = text.split('=');
+		if (value === undefined || !['', table].includes(section)) continue;
+		const path = section === '' ? key : `${section}.${key}`;
+		if (path === table) return `all servers in the member ${path}, to which no table can be added`;
+		if (path === own || path.startsWith(`${own}.`)) return `the member ${path}`;
+	}
+	return null;
 }
 
 export const showTable = (table: string, name: string, server: Server): string => setTable('', table, name, server);

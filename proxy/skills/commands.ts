@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readCredentials } from '../credentials/file.ts';
 import { gatewayUrl, readGatewayName, readServiceUrl, UsageError } from '../gateway/address.ts';
-import { LOG_IN } from '../gateway/refusals.ts';
+import { LOG_IN, Refusal } from '../gateway/refusals.ts';
 import { TYPED } from '../program.ts';
 import { serviceUrlOf, variable } from '../settings.ts';
 import { fetchSkill, readIndex, type Source } from './discovery.ts';
@@ -116,27 +116,40 @@ function list({ at }: Choices): void {
 	for (const [name, { gateway, service, folders }] of entries) say(`${name} (${gateway} at ${service}): ${folders.join(', ')}`);
 }
 
+/** Goes on without a gateway or a skill that cannot be read. @throws UsageError at the end, with a line for each of them */
 async function update({ at, url }: Choices): Promise<void> {
 	const installed = readInstalled(at);
+	const failures: string[] = [];
+	const attempt = <T>(what: string, work: Promise<T>): Promise<T | null> =>
+		work.catch((error: unknown) => {
+			if (!(error instanceof UsageError || error instanceof Refusal)) throw error;
+			failures.push(`${what}: ${error.message}`);
+			return null;
+		});
 	const sources = new Map(
-		Object.values(installed).map(({ gateway, service }) => [`${service} ${gateway}`, sourceOf(gateway, service, url)]),
+		Object.values(installed).map(({ gateway, service }) => [`${gateway} at ${service}`, sourceOf(gateway, service, url)]),
 	);
 	const indexes = new Map(
-		await Promise.all([...sources].map(async ([key, source]) => [key, { source, published: await readIndex(source) }] as const)),
+		await Promise.all(
+			[...sources].map(async ([key, source]) => [key, { source, published: await attempt(key, readIndex(source)) }] as const),
+		),
 	);
 	for (const [name, one] of Object.entries(installed)) {
-		const index = indexes.get(`${one.service} ${one.gateway}`);
-		const now = index?.published.find((other) => other.name === name);
-		if (!index || !now) say(`${name}: ${one.gateway} has it no more; \`skills remove ${name}\` removes it`);
+		const { source, published } = indexes.get(`${one.gateway} at ${one.service}`) ?? {};
+		if (!source || !published) continue;
+		const now = published.find((other) => other.name === name);
+		if (!now) say(`${name}: ${one.gateway} has it no more; \`skills remove ${name}\` removes it`);
 		else if (now.digest === one.digest) say(`${name}: up to date`);
 		else {
-			const files = await fetchSkill(now, index.source);
+			const files = await attempt(name, fetchSkill(now, source));
+			if (!files) continue;
 			for (const path of one.folders.map((folder) => pathIn(at, folder))) place(files, path);
 			installed[name] = { ...one, digest: now.digest };
 			writeInstalled(at, installed);
 			say(`${name}: updated`);
 		}
 	}
+	if (failures.length > 0) throw new UsageError(failures.join('\n'));
 }
 
 function remove({ named: [what, ...more], at }: Choices): void {

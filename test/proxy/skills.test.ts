@@ -97,6 +97,44 @@ test('skills are added where agents read them, run, are updated when they change
 	assert.deepEqual(files(added.cwd), ['.agents/gatehouse-skills.json']);
 });
 
+test('an update goes on without a gateway that is gone, one that is away and a skill that cannot be fetched, and tells each', async () => {
+	const { code, cwd, stderr } = await run('partly', ['skills', 'add', name]);
+	assert.equal(code, 0, stderr);
+	const digest = `sha256:${'0'.repeat(64)}`;
+	const skill = { name: 'lost', type: 'skill-md', url: 'none', digest };
+	const server = createServer(({ url = '' }, response) =>
+		url.endsWith('index.json') ? response.end(JSON.stringify({ skills: [skill] })) : response.writeHead(500).end(),
+	).listen(0, '127.0.0.1');
+	await until(() => server.address() !== null, 'it listens');
+	const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	const path = join(cwd, '.agents/gatehouse-skills.json');
+	const { skills } = JSON.parse(readFileSync(path, 'utf8'));
+	const entry = (skill: string, gateway: string, url: string) => ({
+		gateway,
+		service: url,
+		digest: 'x',
+		folders: [`.agents/skills/${skill}`],
+	});
+	const more = {
+		away: entry('away', '@x/y', 'http://127.0.0.1:1'),
+		gone: entry('gone', '@nobody/nothing', service.url),
+		lost: entry('lost', '@x/y', other),
+	};
+	writeFileSync(path, JSON.stringify({ skills: { ...more, 'refund-orders': { ...skills['refund-orders'], digest } } }));
+	const updated = await run('partly', ['skills', 'update']);
+	server.close();
+	assert.deepEqual([updated.code, updated.stdout], [1, 'refund-orders: updated\n'], updated.stderr);
+	const told = updated.stderr.trimEnd().split('\n').sort();
+	assert.equal(told.length, 3, updated.stderr);
+	for (const [at, sentence] of [
+		/^@nobody\/nothing at .*no active gateway/,
+		/^@x\/y at http:\/\/127\.0\.0\.1:1: .*reached/,
+		/^lost: .*500/,
+	].entries())
+		assert.match(told[at] ?? '', sentence);
+	assert.equal(JSON.parse(readFileSync(path, 'utf8')).skills.away.digest, 'x');
+});
+
 test('a chosen agent, and all projects of the user', async () => {
 	const added = await run('user', ['skills', 'add', name, '--user', '--agent', 'cursor', '--agent', 'codex']);
 	assert.equal(added.code, 0, added.stderr);

@@ -2,24 +2,29 @@
 
 import { Refusal } from '../gateway/refusals.ts';
 import { type Message, onOneLine, readMessage } from '../wire/messages.ts';
-import type { Context } from './context.ts';
+import type { Context, Limits } from './context.ts';
 import { pause } from './deadline.ts';
 import type { Handshake } from './handshake.ts';
 
 const TOOLS_CHANGED = 'notifications/tools/list_changed';
 const CHANGED = /^notifications\/(tools|prompts)\/list_changed$/;
 
+/** Returns the next pause: the first one after a stream that lasted, and twice the former one after any other. */
+export const nextPause = (formerMs: number, lastedMs: number, { first, longest }: Limits['retryMs']): number =>
+	lastedMs >= longest ? first : Math.min(Math.max(formerMs * 2, first), longest);
+
 /** Listens until the session ends; a stream that breaks is opened anew, and tells what was missed. @param onChange for changed tools or skills */
 export async function listen(context: Context, handshake: Handshake, onChange: () => void): Promise<void> {
 	const { client, limits, ending } = context;
-	let ms = limits.retryMs.first;
+	let ms = 0;
 	let last = '';
 	while (!ending.aborted) {
+		let openedAt = Number.POSITIVE_INFINITY;
 		try {
 			const headers = await handshake.headers();
 			const events = await client.listen({ ...headers, ...(last !== '' && { 'last-event-id': last }) }, ending);
 			if (events) {
-				ms = limits.retryMs.first;
+				openedAt = Date.now();
 				for await (const { data, id } of events) {
 					if (id !== '') last = id;
 					if (data !== '') await pass(readMessage(data), context, onChange);
@@ -29,8 +34,9 @@ export async function listen(context: Context, handshake: Handshake, onChange: (
 			// A refused credential is told by the requests of the client.
 			if (error instanceof Refusal && ['credential', 'forbidden', 'missing'].includes(error.kind)) ms = limits.retryMs.longest;
 		}
-		await pause(ms, ending);
-		ms = Math.min(ms * 2, limits.retryMs.longest);
+		ms = nextPause(ms, Date.now() - openedAt, limits.retryMs);
+		// Those whose streams ended together do not come back together.
+		await pause(ms * (0.5 + Math.random() / 2), ending);
 	}
 }
 

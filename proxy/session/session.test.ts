@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { until } from '../../testing/waiting.ts';
 import { isObject, type JsonObject } from '../wire/messages.ts';
 import { LIMITS, type Limits } from './context.ts';
+import { nextPause } from './listening.ts';
 import { Session } from './session.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read into messages whose shape is what they test
@@ -19,13 +20,18 @@ const rpc = (response: ServerResponse, id: unknown, result: object): void =>
 	void response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result }));
 
 /** Connects a session to a server; what `answering` leaves unanswered stays so. */
-async function connect(t: TestContext, answering: Answering, limits: Limits = LIMITS) {
+async function connect(
+	t: TestContext,
+	answering: Answering,
+	limits: Limits = LIMITS,
+	listening = (response: ServerResponse): void => void response.writeHead(405).end(),
+) {
 	const asked: Read[] = [];
 	const server = createServer(async (request, response) => {
 		const text = Buffer.concat(await request.toArray()).toString();
 		const message = text === '' ? { method: 'GET' } : JSON.parse(text);
 		asked.push(message);
-		if (message.method === 'GET') return response.writeHead(405).end();
+		if (message.method === 'GET') return listening(response);
 		if (message.id === undefined || message.method === undefined) return response.writeHead(202).end();
 		return answering(message, response, request);
 	}).listen(0, '127.0.0.1');
@@ -162,4 +168,27 @@ test('a cancelled request gets no answer', async (t) => {
 		sent.map(({ id }) => id),
 		[2],
 	);
+});
+
+test('streams that end as soon as they open are opened anew after longer and longer pauses', async (t) => {
+	const { send, answer, asked } = await connect(
+		t,
+		({ id }, response) => rpc(response, id, { protocolVersion: '2025-11-25' }),
+		{ ...LIMITS, retryMs: { first: 4, longest: 60_000 } },
+		(response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': hello\n\n'),
+	);
+	send(initialize);
+	await answer(0);
+	send({ method: 'notifications/initialized' });
+	// Eleven pauses take 4 s at least, and pauses of 4 ms are more than a hundred in this time.
+	await new Promise((resolve) => setTimeout(resolve, 1000));
+	const opened = asked.filter(({ method }) => method === 'GET').length;
+	assert.ok(opened > 1 && opened <= 12, `${opened} streams`);
+});
+
+test('pauses between streams grow to the longest, and begin anew after a stream that lasted', () => {
+	const limits = { first: 10, longest: 50 };
+	const pauses = [0];
+	for (const lasted of [0, 0, 0, 0, 49, 50, 0]) pauses.push(nextPause(pauses.at(-1) ?? 0, lasted, limits));
+	assert.deepEqual(pauses, [0, 10, 20, 40, 50, 50, 10, 20]);
 });

@@ -28,6 +28,7 @@ const PLACES: Record<string, object> = {
 	'a signed token in a name': { caller: JWT },
 	'a credential of a header, in a text': { said: `Authorization: Bearer ${CANARY}`, basic: `Basic ${CANARY}==` },
 	'a query': { target: `/x?q=1&access_token=${CANARY}&b=2` },
+	'a query with the code of a device': { target: `/device?user_code=${CANARY.slice(0, 9)}` },
 	'an address': { url: `postgres://gate:${CANARY}@db.internal:5432/x` },
 	'an error with its causes': { err: failing() },
 	'the text of a stack': { error: failing().stack },
@@ -46,6 +47,15 @@ test('the text of a line hides one, too, and what is beside it stays', () => {
 	const [line = ''] = written((log) => log.warn({ host: 'api.example' }, `asked https://u:${CANARY}@api.example/a?token=${CANARY}&page=2`));
 	assert.equal(JSON.parse(line).msg, 'asked https://[secret]@api.example/a?token=[secret]&page=2');
 	assert.equal(JSON.parse(line).host, 'api.example');
+});
+
+test('the log hides a name and a password that are short, and no word after the name of the scheme', () => {
+	for (const pair of ['a:', 'ab:cd', 'ada:secret', 'ada:secret7']) {
+		const [line = ''] = written((log) => log.info({}, `sent Basic ${Buffer.from(pair).toString('base64')} to it`));
+		assert.equal(JSON.parse(line).msg, 'sent Basic [secret] to it');
+	}
+	const text = 'Basic auth, basic usage and Basic YWRh: basic_auth';
+	assert.equal(JSON.parse(written((log) => log.info({}, text))[0] ?? '').msg, text);
 });
 
 test('what looks like no credential is left as it is', () => {

@@ -32,7 +32,7 @@ export function startLogs({ resource, version, otlp, url }: LogParts, log: Pick<
 	const logger = provider.getLogger('gatehouse', version);
 	log.tee((line) => {
 		// Our own log wrote it.
-		const { level, time, msg, traceId, spanId, isOwn, ...fields } = JSON.parse(line) as Record<string, AnyValue>;
+		const { level, time, msg, traceId, spanId, traceFlags, isOwn, ...fields } = JSON.parse(line) as Record<string, AnyValue>;
 		if (isOwn === true) return;
 		logger.emit({
 			timestamp: new Date(String(time)),
@@ -40,7 +40,7 @@ export function startLogs({ resource, version, otlp, url }: LogParts, log: Pick<
 			severityNumber: SEVERITIES[String(level)] ?? SeverityNumber.UNSPECIFIED,
 			body: msg ?? '',
 			attributes: Object.fromEntries(Object.entries(fields).map(([key, value]) => [LOG_FIELDS[key] ?? OTHER_LOG_FIELDS + key, value])),
-			context: contextOf(traceId, spanId),
+			context: contextOf(traceId, spanId, traceFlags),
 		});
 	});
 	return {
@@ -51,7 +51,7 @@ export function startLogs({ resource, version, otlp, url }: LogParts, log: Pick<
 	};
 }
 
-function contextOf(traceId: unknown, spanId: unknown): Context {
+function contextOf(traceId: unknown, spanId: unknown, flags: unknown): Context {
 	if (typeof traceId !== 'string' || typeof spanId !== 'string') return ROOT_CONTEXT;
-	return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED });
+	return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags === '01' ? TraceFlags.SAMPLED : TraceFlags.NONE });
 }

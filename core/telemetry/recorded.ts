@@ -4,9 +4,9 @@
 import { type HrTime, type Link, type SpanContext, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { ATTRIBUTES as A, type MetricName } from './names.ts';
-import type { Attributes, SpanDraft, TraceContext } from './spans.ts';
+import type { Attributes, SpanDraft, SpanIds, TraceContext } from './spans.ts';
 import type { Ids } from './trace-ids.ts';
-import { type Measuring, type OpenBrought, type RootSpan, written } from './unsampled.ts';
+import { idsOf, type Measuring, type OpenBrought, type RootSpan, written } from './unsampled.ts';
 
 const KINDS = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 /** The most characters of an attribute. */
@@ -84,9 +84,8 @@ export class RecordedSpan implements RootSpan, ReadableSpan {
 		return this.#contexts.own;
 	}
 
-	get ids(): { traceId: string; spanId: string } {
-		const { traceId, spanId } = this.#contexts.own;
-		return { traceId, spanId };
+	get ids(): SpanIds {
+		return idsOf(this.#contexts.own);
 	}
 
 	get isMeasured(): boolean {

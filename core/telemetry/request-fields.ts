@@ -3,12 +3,12 @@
 import type { Request } from '@hapi/hapi';
 import type { LineNames, RequestRow } from '../store/store.ts';
 import { ATTRIBUTES } from './names.ts';
-import { activeSpan, traceIdOf } from './spans.ts';
+import { activeSpan, type SpanIds, traceIdOf } from './spans.ts';
 
 declare module '@hapi/hapi' {
 	interface PluginsStates {
 		/** The trace that the request belongs to: ours, or that of the client while telemetry is off. */
-		trace?: { traceId?: string; spanId?: string };
+		trace?: Partial<SpanIds>;
 	}
 }
 

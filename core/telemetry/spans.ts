@@ -21,11 +21,18 @@ export interface SpanDraft {
 	tool?: string;
 }
 
+export interface SpanIds {
+	traceId: string;
+	spanId: string;
+	/** The flags as a `traceparent` has them, of which `01` says that the trace is sampled. */
+	traceFlags: string;
+}
+
 export interface Span {
 	/** False in a trace that is not sampled: its spans need no attributes and no children. */
 	readonly isRecorded: boolean;
-	/** The ids of the trace and of the span; null when traces are off, or nothing of the trace is recorded. */
-	readonly ids: { traceId: string; spanId: string } | null;
+	/** The ids of the trace and of the span, and the flags of the trace; null when traces are off. */
+	readonly ids: SpanIds | null;
 	/** The context for messages to others; null when traces are off. */
 	readonly context: TraceContext | null;
 	/** The tool whose run it tells, until that has begun: one that the tool calls itself is another. */

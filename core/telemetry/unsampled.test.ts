@@ -80,3 +80,22 @@ test('a message’s own trace is recorded in a request whose trace is not, and i
 	assert.equal(whole?.parentSpanId, '00f067aa0ba902b7', 'a request that brings a recorded trace goes on with it');
 	assert.equal(collector.spans.length, 2);
 });
+
+for (const [share, flags] of [
+	[0, 0],
+	[1, 1],
+])
+	test(`a line of the log has the flags of its trace: ${flags} where a share of ${share} is sampled`, async (t) => {
+		const collector = await startCollector(t);
+		const sinks: ((line: string) => void)[] = [];
+		const shared = { ...silent, tee: (sink: ((line: string) => void) | null) => void (sink && sinks.push(sink)) };
+		const values = { ...VALUES, OTEL_TRACES_SAMPLER_ARG: share, OTEL_EXPORTER_OTLP_ENDPOINT: collector.origin };
+		const telemetry = await createTelemetry(telemetryOf(values), { log: shared, version: '1' });
+		await request(telemetry, async () => {
+			const line = { level: 'info', time: '2026-11-26T00:00:00.000Z', msg: 'request', ...activeSpan()?.ids };
+			for (const sink of sinks) sink(JSON.stringify(line));
+		});
+		await telemetry.close();
+		assert.match(`${collector.logs[0]?.traceId}`, /^[0-9a-f]{32}$/);
+		assert.deepEqual([collector.logs[0]?.flags ?? 0, collector.logs[0]?.attributes], [flags, {}]);
+	});

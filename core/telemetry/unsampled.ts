@@ -3,7 +3,7 @@
 import { type SpanContext, TraceFlags } from '@opentelemetry/api';
 import type { MetricName } from './names.ts';
 import type { SpanParts } from './recorded.ts';
-import type { Attributes, Span, SpanDraft, TraceContext } from './spans.ts';
+import type { Attributes, Span, SpanDraft, SpanIds, TraceContext } from './spans.ts';
 
 type Measure = (metric: MetricName, value: number, labels: Attributes) => void;
 
@@ -74,9 +74,8 @@ export class UnsampledSpan extends NoSpan {
 		this.#parts = parts;
 	}
 
-	override get ids(): { traceId: string; spanId: string } {
-		const { traceId, spanId } = this.#own;
-		return { traceId, spanId };
+	override get ids(): SpanIds {
+		return idsOf(this.#own);
 	}
 
 	override get context(): TraceContext {
@@ -89,8 +88,15 @@ export class UnsampledSpan extends NoSpan {
 	}
 }
 
+/** Returns the ids of a span as lines of the log tell them. */
+export const idsOf = ({ traceId, spanId, traceFlags }: SpanContext): SpanIds => ({
+	...{ traceId, spanId, traceFlags: traceFlags & TraceFlags.SAMPLED ? '01' : '00' },
+});
+
 /** Writes a context for messages to others. */
-export function written({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
-	const traceparent = `00-${traceId}-${spanId}-${traceFlags & TraceFlags.SAMPLED ? '01' : '00'}`;
+export function written(own: SpanContext): TraceContext {
+	const { traceId, spanId, traceFlags } = idsOf(own);
+	const { traceState } = own;
+	const traceparent = `00-${traceId}-${spanId}-${traceFlags}`;
 	return traceState ? { traceparent, tracestate: traceState.serialize() } : { traceparent };
 }

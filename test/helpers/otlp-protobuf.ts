@@ -28,7 +28,7 @@ message ResourceLogs { Resource resource = 1; repeated ScopeLogs scope_logs = 2;
 message ScopeLogs { Scope scope = 1; repeated LogRecord log_records = 2; }
 message LogRecord {
 	fixed64 time_unix_nano = 1; int32 severity_number = 2; string severity_text = 3; Value body = 5; repeated KeyValue attributes = 6;
-	bytes trace_id = 9; bytes span_id = 10;
+	fixed32 flags = 8; bytes trace_id = 9; bytes span_id = 10;
 }
 message Resource { repeated KeyValue attributes = 1; }
 message Scope { string name = 1; string version = 2; }

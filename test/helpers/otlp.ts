@@ -47,6 +47,8 @@ export interface CollectedLog {
 	severityNumber: number;
 	attributes: Flat;
 	traceId?: string;
+	/** The flags of the trace; 1 for one that is sampled. */
+	flags?: number;
 	resource: Flat;
 }
 

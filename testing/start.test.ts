@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import Joi from 'joi';
 import type { ToolExecutor, TransportAdapter } from '../core/contract/kinds.ts';
+import type { Feature } from '../core/features.ts';
 import { installPackages } from '../test/helpers/packages.ts';
 import { startGatehouse } from './start.ts';
 import { until } from './waiting.ts';
@@ -47,6 +50,28 @@ test('a service with plugins of this process runs a tool of one at a gateway of 
 		await gatehouse.stop();
 	}
 	await assert.rejects(fetch(gatehouse.url));
+});
+
+test('a stop that fails says so, and leaves no folder behind either', async () => {
+	const { TMPDIR } = process.env;
+	const folder = mkdtempSync(join(tmpdir(), 'start-test-'));
+	process.env['TMPDIR'] = folder;
+	const stuck: Feature = {
+		...{ kind: 'feature', api: 1, name: 'acme_stuck', summary: 'Fails when the service stops.', config: Joi.object({}) },
+		register: (server) => server.ext('onPostStop', () => Promise.reject(new Error('stuck'))),
+	};
+	try {
+		const gatehouse = await startGatehouse({ plugins: [stuck] });
+		await assert.rejects(gatehouse.stop(), /stuck/);
+		assert.deepEqual(
+			readdirSync(folder).filter((name) => name.startsWith('gatehouse-testing-')),
+			[],
+		);
+	} finally {
+		if (TMPDIR === undefined) delete process.env['TMPDIR'];
+		else process.env['TMPDIR'] = TMPDIR;
+		rmSync(folder, { recursive: true, force: true });
+	}
 });
 
 test('a package that was packed and installed is loaded by its name, and configured by its operator', async () => {

@@ -55,8 +55,7 @@ export async function startWhole(options: GatehouseOptions): Promise<{ gatehouse
 		const service = await startService(config, log, given);
 		const { url } = service;
 		const stop = async (): Promise<void> => {
-			await service.stop();
-			remove();
+			await service.stop().finally(remove);
 		};
 		return { gatehouse: { url, register: (name) => registerAccount(url, name), stop, [Symbol.asyncDispose]: stop }, service };
 	} catch (error) {

@@ -9,7 +9,7 @@ import { until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
-import { COUNT_LIST, LIST } from './executions.ts';
+import { COUNT_LIST, LATEST, LIST } from './executions.ts';
 import { open } from './questions.ts';
 
 let store: TestStore;
@@ -133,6 +133,8 @@ test('a page of executions by state and trigger is read by an index, wherever th
 		const counted = await explain(COUNT_LIST, [...place, trigger, state]);
 		assert.ok(counted.read <= Math.max(matching, 1), `${trigger} ${state}: ${counted.plan}`);
 	}
+	const latest = await explain(LATEST, [...place, 1]);
+	assert.ok(latest.read <= 1, latest.plan);
 	const asked = await explain(open('>', 'ASC'), [...place, null, 0, 20]);
 	assert.ok(asked.read <= 1, asked.plan);
 	await administer(store.database, `DELETE FROM runs WHERE kind = 'past'`);

@@ -78,12 +78,12 @@ WHERE organization_id = $1 AND agent_id = $2 AND month = ${MONTH}`;
 const spread = (sql: string): string =>
 	`CASE WHEN count(${sql}) > 0 THEN json_build_object('min', min(${sql}), 'typical',
 		percentile_cont(0.5) WITHIN GROUP (ORDER BY (${sql})::float8), 'max', max(${sql})) END`;
-const LATEST = `
+export const LATEST = `
 SELECT count(*)::int AS executions, ${spread('priced')} AS cost, ${spread('tokens')} AS tokens, ${spread('ms')} AS duration
 FROM (
 	SELECT CASE WHEN e.unpriced = 0 THEN e.cost END AS priced, e.tokens,
 		extract(epoch FROM r.finished_at - coalesce(r.started_at, r.created_at))::float8 * 1000 AS ms
-	FROM ${JOINED} WHERE ${FIND} AND e.revision = $3 AND r.status = 'succeeded' ORDER BY e.seq DESC LIMIT ${HISTORY}
+	FROM ${JOINED} WHERE ${FIND} AND e.revision = $3 AND e.state = 'success' ORDER BY e.seq DESC LIMIT ${HISTORY}
 ) AS latest`;
 
 type Found<R extends RunSummary> = R & Omit<ExecutionSummary, 'run'>;

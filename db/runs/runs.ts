@@ -44,6 +44,7 @@ WHERE $10 IS NULL OR EXISTS (SELECT FROM parent)
 ON CONFLICT (organization_id, kind, md5(dedupe)) WHERE dedupe IS NOT NULL DO NOTHING
 RETURNING ${RUN}`;
 const SAME = `SELECT ${RUN} FROM runs r WHERE r.organization_id = $1 AND r.kind = $2 AND md5(r.dedupe) = md5($3) AND r.dedupe = $3`;
+const KIND = 'SELECT kind FROM runs WHERE organization_id = $1 AND id = $2';
 const GET = `SELECT ${RUN} FROM runs r WHERE r.organization_id = $1 AND r.id = $2`;
 
 // From the top of the tree downwards, since whoever ends a run locks the one above it first.
@@ -237,7 +238,7 @@ export function createDesk({ pool, reads, engine, rows, bell, add }: DeskParts):
 		},
 		async fork(organizationId, id, from) {
 			const place = [uuid(organizationId), uuid(id)];
-			const [origin] = await pool.rows<Run>(GET, place);
+			const [origin] = await pool.rows<Pick<Run, 'kind'>>(KIND, place);
 			if (!origin) return null;
 			await engine.prepare(origin.kind);
 			const forked = await pool.transact((sql) => fork(sql, place, { from, deadlineMs: null }));

@@ -23,7 +23,7 @@ import {
 	signalled,
 	TELL_PROGRESS,
 } from './rows.ts';
-import { wholeSteps } from './steps.ts';
+import { wholeSignals, wholeSteps } from './steps.ts';
 
 export interface RunParts {
 	pool: RunPool;
@@ -117,7 +117,7 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 		return { ...(await wholeSteps(pool.rows, run)), signals: await signals(run.id) };
 	};
 
-	const signals = (id: string): Promise<RunSignal[]> => pool.rows('SELECT name, payload FROM run_signals WHERE run_id = $1', [id]);
+	const signals = (id: string): Promise<RunSignal[]> => wholeSignals(pool.rows, id);
 
 	/** Ends the part of this process in a run, and tells whoever waits for that. @returns false when another process has it */
 	const finishRun = async (

@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import type { ClaimedRun, FinishedStep, NewRun, Run, RunKind, RunSchedule, Topic } from '../../core/store/store.ts';
+import type { ClaimedRun, FinishedStep, NewRun, Run, RunKind, RunSchedule, RunSignal, Topic } from '../../core/store/store.ts';
 import { marks, until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+import { type Reads, wholeSignals } from './steps.ts';
 
 let store: TestStore;
 let organizationId: string;
@@ -189,6 +190,29 @@ test('a run is resumed with the outputs that were kept, however large they are i
 	assert.deepEqual(new Map(steps.map(({ key, output }) => [key, output])), expected);
 	const chars = outputs.reduce((sum, [, output]) => sum + output.length, 0);
 	assert.ok(keptChars >= chars && keptChars < chars + 1_000, `${keptChars} of ${chars}`);
+});
+
+test('signals are read whole, some megabytes in a statement, however large they are in all', async () => {
+	const kind = kindOf();
+	await add(kind);
+	const { hold, run } = await claimOne(kind);
+	const sent = [1.5, 1.5, 1.5, 5, 0.1, 2, 2].map((mib, index) => ({ name: `${index}`, payload: randomText(mib * 1024 * 1024) }));
+	for (const signal of sent) assert.equal(await store.runQueue.signal(organizationId, run.id, signal), true);
+	const byName = (signals: RunSignal[]) => new Map(signals.map(({ name, payload }) => [name, payload]));
+	assert.deepEqual(byName(await store.runQueue.signals(hold)), byName(sent));
+	const { host, port, username, password, name } = store.database;
+	await using client = Object.assign(new pg.Client({ host, port, user: username, password, database: name }), {
+		[Symbol.asyncDispose]: () => client.end(),
+	});
+	await client.connect();
+	const sizes: number[] = [];
+	const reads: Reads = async (text, values) => {
+		const { rows } = await client.query(text, values);
+		sizes.push(JSON.stringify(rows).length);
+		return rows;
+	};
+	assert.deepEqual(byName(await wholeSignals(reads, run.id)), byName(sent));
+	assert.ok(sizes.length > 1 && sizes.every((chars) => chars < 5.1 * 1024 * 1024), `${sizes}`);
 });
 
 test('readers of steps get small outputs up to some megabytes, none where they want none, and any by its key', async () => {

@@ -1,6 +1,7 @@
-// Steps as they are read: with as many of their outputs as one statement reads well, since one may have megabytes, and a run thousands.
+// Steps and signals as they are read: with as many of their outputs as one statement reads well, since one may have megabytes, and a run thousands.
 
-import type { ReadStep, Run, RunStep, StepsAsked } from '../../core/store/store.ts';
+import type { Json } from '../../core/contract/nouns.ts';
+import type { ReadStep, Run, RunSignal, RunStep, StepsAsked } from '../../core/store/store.ts';
 import type { RunPool } from './pool.ts';
 
 /** The stored bytes of outputs that are read: of each, and of all in the order in which their steps began. */
@@ -53,8 +54,25 @@ export async function wholeSteps(
 	return { steps, keptChars: first.reduce((sum, { size }) => sum + size, 0) };
 }
 
-/** Returns the keys of steps that are read together. */
-function batches(steps: readonly ReadStep[]): string[][] {
+const SIGNALS = `
+SELECT name AS key, size, CASE WHEN fits THEN payload END AS payload, NOT fits AS "isLeftOut"
+FROM (
+	SELECT *, sum(size) OVER (ORDER BY name) <= $2 AS fits
+	FROM (SELECT name, payload, pg_column_size(payload) AS size FROM run_signals WHERE run_id = $1 AND ($3::text[] IS NULL OR name = ANY($3))) AS o
+) AS s`;
+
+/** Reads all signals of a run whole, some megabytes at a time: the end of a child brings its output. */
+export async function wholeSignals(reads: Reads, runId: string): Promise<RunSignal[]> {
+	const read = (bytes: number, names: string[] | null) =>
+		reads<{ key: string; size: number; payload: Json; isLeftOut: boolean }>(SIGNALS, [runId, bytes, names]);
+	const first = await read(BATCH_BYTES, null);
+	const all = first.filter(({ isLeftOut }) => !isLeftOut);
+	for (const names of batches(first.filter(({ isLeftOut }) => isLeftOut))) all.push(...(await read(Number.MAX_SAFE_INTEGER, names)));
+	return all.map(({ key: name, payload }) => ({ name, payload }));
+}
+
+/** Returns the keys of what is read together. */
+function batches(steps: readonly Pick<ReadStep, 'key' | 'size'>[]): string[][] {
 	const all: string[][] = [];
 	let bytes = Number.POSITIVE_INFINITY;
 	for (const { key, size } of steps) {

@@ -1,17 +1,16 @@
 // Turns faults (SOAP 1.1 §4.4, SOAP 1.2 part 1 §5.4) into text that a model can read: code, reason, detail.
 
-import { excerptOf, type Json, type ToolResult, type XmlElement } from '../../../core/index.ts';
+import { excerptOf, type ToolResult, type XmlElement } from '../../../core/index.ts';
 
 const MAX_CODE_CHARS = 100;
 const MAX_WORDS_CHARS = 1000;
 const MAX_DETAIL_CHARS = 2048;
 
-/** @param detail detail of the fault as JSON; null if it has none */
-export function faultResult(fault: XmlElement, detail: Json, secrets: readonly string[]): ToolResult {
+/** @param detail detail of the fault as text; empty if it has none */
+export function faultResult(fault: XmlElement, detail: string, secrets: readonly string[]): ToolResult {
 	const code = excerptOf(codeOf(fault), MAX_CODE_CHARS, secrets);
 	const words = excerptOf(textAt(fault, 'faultstring') || textAt(fault, 'Reason', 'Text'), MAX_WORDS_CHARS, secrets);
-	const shown =
-		detail === null ? '' : excerptOf(typeof detail === 'string' ? detail.trim() : JSON.stringify(detail), MAX_DETAIL_CHARS, secrets);
+	const shown = excerptOf(detail, MAX_DETAIL_CHARS, secrets);
 	const lines = [`SOAP fault${code && ` ${code}`}: ${words || 'no reason is given.'}`, shown && `Detail: ${shown}`];
 	return { content: [{ type: 'text', text: lines.filter(Boolean).join('\n') }], isError: true };
 }

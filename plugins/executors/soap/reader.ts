@@ -5,7 +5,7 @@ import type { SoapConfig } from './config.ts';
 import { type AttributeModel, attributeKey, type ElementModel, elementsOf, keyOf, type TypeModel } from './model.ts';
 import { ENCODINGS, ENVELOPES, XML, XSD, XSI } from './names.ts';
 import type { Steps } from './steps.ts';
-import { readText } from './text.ts';
+import { isListType, readText } from './text.ts';
 import { typeNamed, uriOf } from './writer.ts';
 
 export interface Reading {
@@ -16,7 +16,9 @@ export interface Reading {
 	referred: ReadonlyMap<string, XmlElement> | null;
 	/** Elements and characters that may still be read: an answer can refer to one of its parts, or an attachment, many times. */
 	budget: { elements: number; chars: number };
-	/** Elements and attributes that are read before the next step. */
+	/** Names of all members, which are few: an object of many takes long to make, to copy and to print. */
+	names: Set<string>;
+	/** Elements, attributes and items that are read before the next step. */
 	untilStep: number;
 	/** Finders of child elements, by type, made on demand. */
 	finders: Map<TypeModel, Finder>;
@@ -35,7 +37,8 @@ const XOP = 'http://www.w3.org/2004/08/xop/include';
 const MAX_ELEMENTS = 200_000;
 /** Twice the characters that an answer of the largest size can hold. */
 const MAX_CHARS = 8 * 1024 * 1024;
-/** So many elements and attributes are read in about 2 ms. */
+const MAX_NAMES = 5_000;
+/** So many elements, attributes and items are read in about 2 ms. */
 const STEP_NODES = 500;
 const MAX_DEPTH = 100;
 const UNDESCRIBED: TypeModel = {};
@@ -50,7 +53,8 @@ export function* createReading(
 ): Steps<Reading> {
 	const budget = { elements: MAX_ELEMENTS, chars: MAX_CHARS };
 	const made = { finders: new Map(), attributes: new Map(), subtypes: new Map() };
-	return { config, attachments, referred: isEncoded ? yield* indexIds(root) : null, budget, untilStep: STEP_NODES, ...made };
+	const referred = isEncoded ? yield* indexIds(root) : null;
+	return { config, attachments, referred, budget, names: new Set(), untilStep: STEP_NODES, ...made };
 }
 
 function* indexIds(root: XmlElement): Steps<Map<string, XmlElement>> {
@@ -68,20 +72,35 @@ function* indexIds(root: XmlElement): Steps<Map<string, XmlElement>> {
 
 /** @throws Error if the answer is too deep, too large, or refers to itself */
 export function* readElement(type: string, written: XmlElement, reading: Reading, depth = 0): Steps<Json> {
-	if (--reading.budget.elements < 0) throw new Error(`it stands for more than ${MAX_ELEMENTS} elements`);
 	spend(sizeOf(written), reading);
-	reading.untilStep -= 1 + written.attributes.length;
-	if (reading.untilStep < 0) {
-		yield;
-		reading.untilStep = STEP_NODES;
-	}
+	if (isStepOver(reading, 1 + written.attributes.length)) yield;
 	if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels, or refers to itself`);
 	const element = referredBy(written, reading);
 	if (element !== written) return yield* readElement(type, element, reading, depth + 1);
 	if (isNil(element)) return null;
 	if (type === 'xs:anyType') return yield* readAnything(element, reading, depth);
-	if (type.startsWith('xs:')) return readText(type, characters(element, reading));
+	if (type.startsWith('xs:')) return yield* readValue(type, characters(element, reading), reading);
 	return yield* readComplex(typeNamed(type, reading), element, reading, depth);
+}
+
+/** Counts an element or an item. @param nodes with its attributes. @returns whether a step ends before it */
+function isStepOver(reading: Reading, nodes = 1): boolean {
+	if (--reading.budget.elements < 0) throw new Error(`it stands for more than ${MAX_ELEMENTS} elements`);
+	reading.untilStep -= nodes;
+	if (reading.untilStep >= 0) return false;
+	reading.untilStep = STEP_NODES;
+	return true;
+}
+
+/** Reads a text; each item of a list counts as an element does. */
+function* readValue(type: string, text: string, reading: Reading): Steps<Json> {
+	if (!isListType(type)) return readText(type, text);
+	const items: Json[] = [];
+	for (const [item] of text.matchAll(/\S+/g)) {
+		if (isStepOver(reading)) yield;
+		items.push(readText(type, item));
+	}
+	return items;
 }
 
 function spend(chars: number, { budget }: Reading): void {
@@ -128,11 +147,12 @@ function* readComplex(declared: TypeModel, element: XmlElement, reading: Reading
 		return items;
 	}
 	const { type, value } = typeShown(declared, element, reading);
-	const result = new Members();
+	const result = new Members(reading.names);
 	if (value !== null) result.put('@xsi:type', value, false);
-	readAttributes(type, element, reading, result);
+	yield* readAttributes(type, element, reading, result);
 	const text = characters(element, reading);
-	if (type.text !== undefined && (type.of === undefined || text.trim() !== '')) result.put('$value', readText(type.text, text), false);
+	if (type.text !== undefined && (type.of === undefined || text.trim() !== ''))
+		result.put('$value', yield* readValue(type.text, text, reading), false);
 	else if (type.text === undefined && text.trim() !== '') result.put('$value', text.trim(), false);
 	const find = finderOf(type, reading);
 	for (const child of element.children) {
@@ -171,13 +191,14 @@ function indexSubtypes({ subtypes = {} }: TypeModel, reading: Reading): Subtypes
 /** Joins a name by a character that XML does not have, since either part may hold spaces. */
 const nameKey = (uri: string, local: string): string => `${uri}\u0000${local}`;
 
-function readAttributes(type: TypeModel, element: XmlElement, reading: Reading, result: Members): void {
+function* readAttributes(type: TypeModel, element: XmlElement, reading: Reading, result: Members): Steps<void> {
 	if (element.attributes.length === 0) return;
 	const known = attributesOf(type, reading);
 	for (const { local, uri, value } of element.attributes) {
 		if (SCHEMELESS.has(uri) || (reading.referred !== null && uri === '' && (local === 'id' || local === 'href'))) continue;
 		const model = known.get(nameKey(uri, local)) ?? known.get(local);
-		result.put(model ? attributeKey(model) : `@${uri === XML ? 'xml:' : ''}${local}`, model ? readText(model.type, value) : value, false);
+		const key = model ? attributeKey(model) : `@${uri === XML ? 'xml:' : ''}${local}`;
+		result.put(key, model ? yield* readValue(model.type, value, reading) : value, false);
 	}
 }
 
@@ -213,8 +234,8 @@ function createFinder({ of = [] }: TypeModel, reading: Reading): Finder {
 
 /** Reads an element without a model: as text if it holds nothing else, with lists for repeated names. */
 export function* readAnything(element: XmlElement, reading: Reading, depth = 0): Steps<Json> {
-	const result = new Members();
-	readAttributes(UNDESCRIBED, element, reading, result);
+	const result = new Members(reading.names);
+	yield* readAttributes(UNDESCRIBED, element, reading, result);
 	for (const child of element.children) {
 		if (child.uri !== XOP) result.put(child.local, yield* readElement('xs:anyType', child, reading, depth + 1), false);
 	}
@@ -234,11 +255,18 @@ function builtInType(element: XmlElement): string {
 class Members {
 	readonly #members = new Map<string, Json>();
 	readonly #lists = new Set<string>();
+	readonly #names: Set<string>;
+
+	/** @param names those of all objects */
+	constructor(names: Set<string>) {
+		this.#names = names;
+	}
 
 	/** @param isList whether the member is always a list; else it is one only if the name is repeated */
 	put(key: string, value: Json, isList: boolean): void {
 		const known = this.#members.get(key);
 		if (known === undefined) {
+			if (this.#names.add(key).size > MAX_NAMES) throw new Error(`it has more than ${MAX_NAMES} different names`);
 			if (isList) this.#lists.add(key);
 			this.#members.set(key, isList ? [value] : value);
 		} else if (this.#lists.has(key) && Array.isArray(known)) known.push(value);

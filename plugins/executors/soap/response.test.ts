@@ -171,6 +171,32 @@ test("An answer in SOAP's encoding can hold as many items as any other, in one l
 	assert.match(textOf(failed), /^SOAP fault Server: full\nDetail: \{"i":\["","",/);
 });
 
+test('The items of a list in one text count as elements do, in an element, beside attributes and in an attribute', async (t) => {
+	const attribute = '<xs:attribute name="l" type="xs:NMTOKENS"/>';
+	const extended = `<xs:element name="a" minOccurs="0"><xs:complexType><xs:simpleContent><xs:extension base="xs:NMTOKENS">${attribute}</xs:extension></xs:simpleContent></xs:complexType></xs:element>`;
+	const schema = content(`${sequence('name="l" type="xs:NMTOKENS"').replace('</xs:sequence>', `${extended}</xs:sequence>`)}${attribute}`);
+	const items = (count: number): string => '1 '.repeat(count);
+	for (const inside of [
+		(list: string) => `><t:l>${list}</t:l>`,
+		(list: string) => `><t:a>${list}</t:a>`,
+		(list: string) => ` l="${list}">`,
+	]) {
+		const result = (count: number) => answer(t, { body: enveloped(`<t:Do xmlns:t="urn:t"${inside(items(count))}</t:Do>`) }, { schema });
+		assert.equal((await result(199_990)).isError, undefined);
+		assert.match(textOf(await result(200_000)), /it stands for more than 200000 elements/);
+	}
+});
+
+test('An answer has at most 5,000 different names', async (t) => {
+	const named = (count: number): string => Array.from({ length: count }, (_, index) => `<k${index}/>`).join('');
+	const asked: Asked = { schema: content('') };
+	const inside = (body: string) => answer(t, { body: enveloped(`<t:Do xmlns:t="urn:t">${body}</t:Do>`) }, asked);
+	assert.equal((await inside(`${named(4_999).repeat(2)}<k0 a="1"/>`)).isError, undefined);
+	assert.match(textOf(await inside(named(5_001))), /it has more than 5000 different names/);
+	const fault = `<e:Fault><faultcode>e:Server</faultcode><faultstring>full</faultstring><detail>${named(5_001)}</detail></e:Fault>`;
+	assert.match(textOf(await answer(t, { status: 500, body: enveloped(fault) }, asked)), /^SOAP fault Server: full\nDetail: cannot be read/);
+});
+
 test('An answer without a body says that the message was accepted', async (t) => {
 	const { isError, content: blocks } = await answer(t, { status: 202 }, { tool: ['shop.wsdl', '/Notify'], args: { value: 'x' } });
 	assert.deepEqual(

@@ -22,10 +22,13 @@ import { detailOf, faultResult } from './fault.ts';
 import type { MessageModel } from './model.ts';
 import { readParts } from './multipart.ts';
 import { ENVELOPES } from './names.ts';
+import { printJson } from './printer.ts';
 import { createReading, type Reading, readAnything, readElement } from './reader.ts';
 import { inSlices, type Steps } from './steps.ts';
 
 const BOUNDS = { maxDepth: 100, maxNodes: 200_000 };
+/** A longer text is parsed in a turn of its own. */
+const LARGE_CHARS = 64 * 1024;
 const MAX_BLANK_BYTES = 16;
 const EXCERPT_BYTES = 8192;
 const MAX_EXCERPT_CHARS = 2048;
@@ -61,10 +64,8 @@ export async function readResponse(response: OutboundResponse, config: SoapConfi
 		if (fault) return faultResult(fault, await readDetail(fault, reading, signal), secrets);
 		if (response.status >= 400) return failedResult(response, secrets);
 		const result = await inSlices(resultOf(read, config, reading), signal);
-		// The event loop runs in between, since the text may be megabytes.
-		await nextTurn();
-		const text = JSON.stringify(result);
-		await nextTurn();
+		const text = await inSlices(printJson(result), signal);
+		if (text.length > LARGE_CHARS) await nextTurn();
 		return await jsonResult(withoutSecrets(text, secrets), schema);
 	} catch (error) {
 		signal.throwIfAborted();
@@ -98,12 +99,13 @@ function faultIn({ children }: XmlElement, { response }: SoapConfig): XmlElement
 	return children.find((child) => child.local === 'Fault' && !(response?.element?.name === 'Fault' && isElsewhere(child)));
 }
 
-/** Null where there is none. What is wrong with it is no reason to hide the fault. */
-async function readDetail(fault: XmlElement, reading: Reading, signal: AbortSignal): Promise<Json> {
+/** Empty where there is none. What is wrong with it is no reason to hide the fault. */
+async function readDetail(fault: XmlElement, reading: Reading, signal: AbortSignal): Promise<string> {
 	const detail = detailOf(fault);
-	if (!detail) return null;
+	if (!detail) return '';
 	try {
-		return await inSlices(readAnything(detail, reading), signal);
+		const read = await inSlices(readAnything(detail, reading), signal);
+		return typeof read === 'string' ? read.trim() : await inSlices(printJson(read), signal);
 	} catch (error) {
 		signal.throwIfAborted();
 		return `cannot be read, as ${error instanceof Error ? error.message : ''}.`;

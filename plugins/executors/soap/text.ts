@@ -11,7 +11,7 @@ const MOMENT = /^(?:(\d{4}-\d\d-\d\d)[Tt\s])?(\d\d:\d\d:\d\d(?:\.\d+)?)(?:([Zz])
 /** Types in which white space is significant. */
 const VERBATIM = new Set(['string', 'anySimpleType', 'anyType']);
 
-const isListType = (type: string): boolean => type.endsWith('*');
+export const isListType = (type: string): boolean => type.endsWith('*');
 const baseOf = (type: string): string => type.replace(/^xs:|\*$/g, '');
 
 /** Characters that are escaped at once: 1 ms if each needs it. */
@@ -60,18 +60,12 @@ function writeMoment(text: string): string {
 
 const writeNumber = (base: string, value: number, at: string): string => (FLOATS.has(base) ? String(value) : xmlDecimal(value, at));
 
-/** Reads a number only if a double holds all values of the type; an empty number is null; text that is not of the type is kept. */
+/**
+ * Reads a text, or one item of a list: a number only if a double holds all values of the type; an empty number is null; text that is not of the
+ * type is kept.
+ */
 export function readText(type: string, text: string): Json {
 	const base = baseOf(type);
-	return isListType(type)
-		? text
-				.split(/\s+/)
-				.filter(Boolean)
-				.map((item) => readScalar(base, item))
-		: readScalar(base, text);
-}
-
-function readScalar(base: string, text: string): Json {
 	if (VERBATIM.has(base)) return text;
 	const trimmed = text.trim();
 	if (base === 'boolean') return readBoolean(trimmed);

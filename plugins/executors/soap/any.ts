@@ -4,7 +4,7 @@ import { escapeXmlAttribute, invalid, isObject, type Json, type JsonObject } fro
 import { attributeKey, type TypeModel } from './model.ts';
 import { givenName, type Names, pointer, XSD, XSI } from './names.ts';
 import type { SizeBudget } from './size-budget.ts';
-import type { Steps } from './steps.ts';
+import { endsStep, type Steps } from './steps.ts';
 import { writeText } from './text.ts';
 
 interface AnyContext {
@@ -39,8 +39,8 @@ export function* writeAnything(name: string, value: Json, context: AnyContext, i
 function* writeMembers(members: JsonObject, context: AnyContext): Steps<{ attributes: string; content: string }> {
 	const { names, sizeBudget } = context;
 	const parts = { attributes: '', content: '' };
-	for (const key of Object.keys(members)) {
-		yield;
+	for (const [index, key] of Object.keys(members).entries()) {
+		if (endsStep(index)) yield;
 		const value = members[key] ?? null;
 		const at = pointer(context.at, key);
 		if (key === '@xsi:type') parts.attributes += givenType(value, at, names);
@@ -85,8 +85,8 @@ export function* writeAttributes(
 ): Steps<{ written: string; keys: Set<string> }> {
 	const keys = new Set(['@xsi:type', ...(type.text === undefined ? [] : ['$value'])]);
 	let written = '';
-	for (const attribute of type.attributes ?? []) {
-		yield;
+	for (const [index, attribute] of (type.attributes ?? []).entries()) {
+		if (endsStep(index)) yield;
 		const key = attributeKey(attribute);
 		keys.add(key);
 		const value = members[key] ?? attribute.fixed;
@@ -94,8 +94,8 @@ export function* writeAttributes(
 		const tag = names.qualify(uriOf(attribute.ns), attribute.name);
 		written += ` ${tag}="${yield* writeText(attribute.type, value, pointer(at, key), escapeXmlAttribute)}"`;
 	}
-	for (const key of given) {
-		yield;
+	for (const [index, key] of given.entries()) {
+		if (endsStep(index)) yield;
 		if (!key.startsWith('@') || keys.has(key)) continue;
 		if (!type.open && !type.anyAttribute) throw invalid(pointer(at, key), `${pointer(at, key)} is not a known attribute.`);
 		keys.add(key);

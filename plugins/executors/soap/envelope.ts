@@ -6,7 +6,7 @@ import { createMatchBudget } from './match-budget.ts';
 import type { MessageModel } from './model.ts';
 import { createNames, ENCODINGS, ENVELOPES } from './names.ts';
 import { createSizeBudget } from './size-budget.ts';
-import { inSlices, type Steps } from './steps.ts';
+import { endsStep, inSlices, type Steps } from './steps.ts';
 import { typeNamed, type Writing, writeContent, writeElement } from './writer.ts';
 
 /** Name of the argument if the body is a single value. */
@@ -17,7 +17,7 @@ export async function writeEnvelope(config: SoapConfig, args: JsonObject, securi
 	const { request, version } = config;
 	const names = createNames();
 	const budgets = { matchBudget: createMatchBudget(), sizeBudget: createSizeBudget() };
-	const writing: Writing = { config, names, ...budgets, isEncoded: request.encoded === true };
+	const writing: Writing = { config, names, ...budgets, pace: { elements: 0 }, isEncoded: request.encoded === true };
 	const headers = security + (await inSlices(writeHeader(request, args[request.headerKey ?? ''], { ...writing, isEncoded: false })));
 	const body = await inSlices(writeBody(request, args, writing));
 	const head = headers === '' ? '' : `<soap:Header>${headers}</soap:Header>`;
@@ -29,8 +29,8 @@ export async function writeEnvelope(config: SoapConfig, args: JsonObject, securi
 function* bodyMembers({ headerKey, arguments: named }: MessageModel, args: JsonObject): Steps<JsonObject> {
 	if (headerKey === undefined && named === undefined) return args;
 	const members: JsonObject = {};
-	for (const name of Object.keys(args)) {
-		yield;
+	for (const [index, name] of Object.keys(args).entries()) {
+		if (endsStep(index)) yield;
 		const member = named !== undefined && Object.hasOwn(named, name) ? (named[name] ?? name) : name;
 		if (name !== headerKey) members[member] = args[name] ?? null;
 	}

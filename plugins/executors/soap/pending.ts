@@ -4,7 +4,7 @@ import { invalid, type Json } from '../../../core/index.ts';
 import type { Given } from './any.ts';
 import { elementsOf, isElement, itemsOf, keyOf, type Particle, type TypeModel } from './model.ts';
 import { pointer } from './names.ts';
-import type { Steps } from './steps.ts';
+import { endsStep, type Steps } from './steps.ts';
 
 export interface Pending {
 	/** Whether the particle has a value to write. */
@@ -24,14 +24,14 @@ export interface Pending {
 /** @param attributes keys that are written as attributes */
 export function* pendingOf({ members, names }: Given, type: TypeModel, attributes: ReadonlySet<string>, at: string): Steps<Pending> {
 	const many = new Map<string, boolean>();
-	for (const element of elementsOf(type.of ?? [])) {
-		yield;
+	for (const [index, element] of elementsOf(type.of ?? []).entries()) {
+		if (endsStep(index)) yield;
 		many.set(keyOf(element), element.many === true);
 	}
 	const queues = new Map<string, { values: Json[]; taken: number }>();
 	let others: { key: string; value: Json; at: string }[] = [];
-	for (const key of names) {
-		yield;
+	for (const [index, key] of names.entries()) {
+		if (endsStep(index)) yield;
 		if (attributes.has(key)) continue;
 		const member = members[key] ?? null;
 		const isMany = many.get(key);

@@ -1,7 +1,7 @@
 // Converts between JSON and the texts of XML Schema's built-in types (Part 2, §3), without losing digits.
 
 import { escapeXml, invalid, type Json, xmlDecimal, xmlScalar } from '../../../core/index.ts';
-import type { Steps } from './steps.ts';
+import { endsStep, type Steps } from './steps.ts';
 
 const INTEGERS = new Set(['byte', 'short', 'int', 'unsignedByte', 'unsignedShort', 'unsignedInt']);
 const FLOATS = new Set(['float', 'double']);
@@ -16,11 +16,13 @@ const baseOf = (type: string): string => type.replace(/^xs:|\*$/g, '');
 
 /** Characters that are escaped at once: 1 ms if each needs it. */
 const PIECE_CHARS = 16 * 1024;
+/** A longer text is a step of its own. */
+const SHORT_CHARS = 1024;
 
 /** Writes a value, escaped. @param at JSON pointer of the value in the arguments. @throws validation_failed */
 export function* writeText(type: string, value: Json, at: string, escaped: (text: string) => string = escapeXml): Steps<string> {
 	const text = isListType(type) ? yield* writeList(baseOf(type), value, at) : writeScalar(baseOf(type), value, at);
-	if (text.length <= PIECE_CHARS) return escaped(text);
+	if (text.length <= SHORT_CHARS) return escaped(text);
 	let written = '';
 	for (let from = 0; from < text.length; from += PIECE_CHARS) {
 		yield;
@@ -32,7 +34,7 @@ export function* writeText(type: string, value: Json, at: string, escaped: (text
 function* writeList(base: string, value: Json, at: string): Steps<string> {
 	let written = '';
 	for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
-		yield;
+		if (endsStep(index)) yield;
 		const text = listItem(writeScalar(base, item, `${at}/${index}`), `${at}/${index}`);
 		written += index === 0 ? text : ` ${text}`;
 	}

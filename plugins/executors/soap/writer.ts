@@ -20,7 +20,7 @@ import {
 import { ENCODINGS, type Names, pointer, XSD, XSI } from './names.ts';
 import { type Pending, pendingOf } from './pending.ts';
 import type { SizeBudget } from './size-budget.ts';
-import type { Steps } from './steps.ts';
+import { endsStep, type Steps } from './steps.ts';
 import { writeText } from './text.ts';
 
 export interface Writing {
@@ -28,6 +28,8 @@ export interface Writing {
 	names: Names;
 	matchBudget: MatchBudget;
 	sizeBudget: SizeBudget;
+	/** Counts elements, written or missing, for the steps. */
+	pace: { elements: number };
 	/** Whether every element gets an `xsi:type`, as SOAP's encoding requires. */
 	isEncoded: boolean;
 }
@@ -45,7 +47,7 @@ export const typeNamed = (type: string, { config }: Pick<Writing, 'config'>): Ty
 
 /** @param at JSON pointer of the value in the arguments. @throws validation_failed */
 export function* writeElement(element: ElementModel, value: Json, at: string, writing: Writing, extra = ''): Steps<string> {
-	yield;
+	if (endsStep(writing.pace.elements++)) yield;
 	const { names, isEncoded, sizeBudget } = writing;
 	const tag = names.qualify(uriOf(element.ns, writing), element.name);
 	if (value === null) return sizeBudget.spend(writeNull(element, tag, at, names), at);
@@ -169,7 +171,7 @@ function* writeChoice(alternatives: readonly Particle[], pending: Pending, at: s
 }
 
 function* writeMember(element: ElementModel, pending: Pending, at: string, writing: Writing): Steps<string> {
-	yield;
+	if (endsStep(writing.pace.elements++)) yield;
 	const most = element.most === undefined ? 1 : element.most || NO_LIMIT;
 	const isGiven = pending.has(element);
 	let written = '';

@@ -226,7 +226,7 @@ function cookie(request: Request, config: Config): string | null {
 	if (origin === undefined || !isOwnOrigin(config, origin)) {
 		throw new GatewayError(
 			'forbidden',
-			'With the cookie, changes are taken only from pages of this service: the Origin header names another.',
+			'With the cookie, changes are taken only from pages of this service: the Origin header must name one.',
 		);
 	}
 	return token;

@@ -92,6 +92,7 @@ for (const [name, origin] of Object.entries(FOREIGN)) {
 		for (const [method, path, body] of CHANGES) {
 			const answer = must(await call(method, path, { ...cookie(account.token), ...(origin && { origin }) }, body), 403);
 			assert.equal(answer.body.error, 'FORBIDDEN');
+			assert.match(answer.body.message, /the Origin header must name one\.$/);
 		}
 		must(await call('POST', '/auth/logout', { ...cookie(account.token), ...(origin && { origin }) }), 403);
 	});

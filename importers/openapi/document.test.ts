@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GatewayError } from '../../core/index.ts';
+import { GatewayError, type JsonObject } from '../../core/index.ts';
 import { threadCpuMs } from '../../test/helpers/clock.ts';
 import { readWith } from '../../test/helpers/importer.ts';
 import { detect } from './detect.ts';
@@ -165,6 +165,30 @@ test('a document that grows without bound when it is expanded is not expanded', 
 	const { operations, warnings } = await readWith(importer, JSON.stringify(document));
 	assert.equal(operations[0]?.outcome, 'converted');
 	assert.match(warnings[0]?.message ?? '', /not validated/);
+});
+
+/** Describes schemas each of which is reached through the next level at every step of a pointer. */
+function throughOthers(levels: number, steps: number, start: string): JsonObject {
+	const to = (level: number): JsonObject => ({ $ref: `#${start}/e${level}${'/k'.repeat(steps)}/j` });
+	const entry = (level: number): JsonObject => ({ k: to(level + 1), ...(level > 0 ? { j: entry(level - 1) } : {}) });
+	const last = Array.from({ length: steps }).reduce<JsonObject>((inner) => ({ k: inner }), { j: entry(levels - 1) });
+	return { ...Object.fromEntries(Array.from({ length: levels }, (_, level) => [`e${level}`, entry(level)])), [`e${levels}`]: last };
+}
+
+test('a document whose references lead through too many others, or start from an address of their own, is not validated', async () => {
+	const warningsOf = async (schemas: JsonObject): Promise<string> => {
+		const document = { openapi: '3.1.0', info: { title: 'x', version: '1' }, paths: {}, components: { schemas } };
+		return (await readWith(importer, JSON.stringify(document))).warnings.map(({ message }) => message).join();
+	};
+	assert.doesNotMatch(await warningsOf(throughOthers(3, 2, '/components/schemas')), /not validated/);
+	const before = process.threadCpuUsage();
+	assert.match(await warningsOf(throughOthers(8, 4, '/components/schemas')), /not validated: its references lead through too many others/);
+	const own = { $id: 'https://x.example/x', ...throughOthers(8, 4, '') };
+	assert.match(await warningsOf({ own }), /not validated: a schema has an address of its own/);
+	const circle = { a: { $ref: '#/components/schemas/b' }, b: { $ref: '#/components/schemas/a' } };
+	assert.match(await warningsOf(circle), /not validated: its references lead through too many others/);
+	const { user, system } = process.threadCpuUsage(before);
+	assert.ok(user + system < 2_000_000, `${user + system} µs`);
 });
 
 test('detect takes time that grows with the text, whatever the text is', async () => {

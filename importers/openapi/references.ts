@@ -56,7 +56,7 @@ export function definitionName(pointer: string, { schemas }: Pick<Document, 'sch
 }
 
 /** @returns null when the fragment is not a JSON Pointer (such as an anchor) or points at the whole document */
-function parsePointer(fragment: string): string[] | null {
+export function parsePointer(fragment: string): string[] | null {
 	if (!fragment.startsWith('/')) return null;
 	try {
 		return fragment
@@ -69,7 +69,7 @@ function parsePointer(fragment: string): string[] | null {
 	}
 }
 
-function member(value: Json | undefined, token: string): Json | undefined {
+export function member(value: Json | undefined, token: string): Json | undefined {
 	if (Array.isArray(value)) return /^\d{1,9}$/.test(token) ? value[Number(token)] : undefined;
 	// Only own members count: `#/components/schemas/constructor` must not find Object's.
 	return isObject(value) && Object.hasOwn(value, token) ? value[token] : undefined;

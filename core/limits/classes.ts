@@ -42,14 +42,14 @@ export function windowOf({ table, reserved }: Pick<ClassParts, 'table' | 'reserv
 
 /** Returns the window of a prefix; null when it has no limit, undefined when the path has none of the prefixes. */
 function categoryOf(table: LimitTable, path: string): NamedWindow | null | undefined {
-	const [, first = '', second, third = '', ...more] = path.split('/');
+	const [, first = '', , third = '', ...more] = path.split('/');
 	const isDiscovery = first === '.well-known' && more.length === 0 && ENDPOINT_PREFIXES.includes(third);
 	const category = isDiscovery ? third : first;
 	if (Object.hasOwn(table.categories, category)) {
 		const window = table.categories[category];
 		return window ? { name: category, window, isStrict: category === CREDENTIALS_PREFIX } : null;
 	}
-	if (first === 'agents' && second !== undefined && third === 'invoke' && more.length === 0)
+	if (/^\/agents\/[^/]+\/(?:invoke|v1\/chat\/completions)$/.test(path))
 		return { name: 'agents/invoke', window: table.invoke, isStrict: false };
 	return undefined;
 }

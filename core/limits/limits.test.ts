@@ -101,7 +101,8 @@ test('each path counts in the window of its category, all others in the global o
 		'/agents/1': 100,
 		'/agents/1/invoke': 60,
 		'/agents/1/invoke/more': 100,
-		'/agents/1/v1/chat/completions': 100,
+		'/agents/1/v1/chat/completions': 60,
+		'/agents/1/v1/models': 100,
 		'/mcp': 300,
 		'/a2a/x': 300,
 		'/utcp': 300,
@@ -124,6 +125,8 @@ test('each path counts in the window of its category, all others in the global o
 	const shown: Record<string, number | undefined> = {};
 	for (const path of Object.keys(expected)) shown[path] = limitOf(await ask(server, path));
 	assert.deepEqual(shown, expected);
+	const runs = ['/agents/1/invoke', '/agents/2/v1/chat/completions'];
+	assert.equal(await remainingAfter(server, runs, { remoteAddress: '192.0.2.7' }), 58);
 });
 
 test('a route with a limit class counts in it alone, under any path and per caller', async (t) => {

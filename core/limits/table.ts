@@ -9,7 +9,7 @@ export interface LimitTable {
 	global: Window;
 	/** By first segment: one window for all paths below it, whether there is such a route or not. Null: no limit. */
 	categories: Readonly<Record<string, Window | null>>;
-	/** For `POST /agents/:id/invoke`, instead of the global window. */
+	/** For `POST /agents/:id/invoke` and chat completions, instead of the global window. */
 	invoke: Window;
 	/** All of `/{org}/{gateway}`, per gateway. Null: no limit. */
 	gateways: Window | null;

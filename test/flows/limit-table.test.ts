@@ -86,7 +86,9 @@ function promised(method: string, path: string): Counted {
 	if (own) return { window: own, isGlobal: !path.startsWith(AT_GATEWAYS) };
 	if (path.startsWith(AT_GATEWAYS)) return { window: GATEWAYS ?? null, isGlobal: false };
 	const [first = ''] = path.slice(1).split('/');
-	const name = [path.replaceAll(/\{\w+\}/g, ':id'), `/${first}/*`, `/${first}*`].find((one) => Object.hasOwn(CATEGORY_WINDOWS, one));
+	// Chat completions count with invocations (decisions, 28).
+	const shown = path.replaceAll(/\{\w+\}/g, ':id').replace(/\/v1\/chat\/completions$/, '/invoke');
+	const name = [shown, `/${first}/*`, `/${first}*`].find((one) => Object.hasOwn(CATEGORY_WINDOWS, one));
 	return name === undefined ? { window: GLOBAL, isGlobal: true } : { window: CATEGORY_WINDOWS[name] ?? null, isGlobal: false };
 }
 

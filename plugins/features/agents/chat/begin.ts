@@ -4,7 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import { type AgentRow, actorOf, type Core, type Execution, type Heard, invalid, organizationOf } from '../../../../core/features.ts';
-import { conversationOf, inputOf, resultsIn, wishesOf } from './conversation.ts';
+import { assertContents, conversationOf, inputOf, resultsIn, wishesOf } from './conversation.ts';
 import type { ChatBody } from './fields.ts';
 import { fetchImages } from './images.ts';
 
@@ -31,6 +31,7 @@ const PASSING: readonly string[] = ['rate_limited', 'unavailable', 'cancelled', 
 export async function begin(request: Request, core: Core, agent: AgentRow, signal: AbortSignal): Promise<Begun> {
 	// The body has passed CHAT.
 	const asked = request.payload as ChatBody;
+	assertContents(asked.messages);
 	const results = resultsIn(asked.messages);
 	if (results) return goOn(request, core, agent, results);
 	const former = await repeated(request, core, agent);

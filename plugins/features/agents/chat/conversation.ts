@@ -24,6 +24,13 @@ export function textOf({ content = null }: ChatMessageField): string {
 	return (content ?? []).flatMap(({ type, text = '' }) => (type === 'text' ? [text] : [])).join('\n');
 }
 
+/** Refuses messages without content, which only an assistant that calls tools may send. @throws validation_failed naming the field */
+export function assertContents(messages: readonly ChatMessageField[]): void {
+	const isBare = ({ role, content = null }: ChatMessageField) => content === null && role !== 'assistant' && role !== 'function';
+	const at = messages.findIndex(isBare);
+	if (at >= 0) throw invalid(`/messages/${at}/content`, `A message with the role "${messages[at]?.role}" needs content.`);
+}
+
 /** The results of tools at the end of a conversation, by the ids of their calls; null when it ends otherwise. @throws validation_failed */
 export function resultsIn(messages: readonly ChatMessageField[]): Map<string, string> | null {
 	const results = new Map<string, string>();

@@ -316,6 +316,11 @@ test('errors have OpenAI’s form and a status that says whether to try again', 
 	const none = await ai.chat.completions.create({ model: 'any', messages: [] }).catch((thrown: unknown) => thrown);
 	assert.ok(none instanceof OpenAI.BadRequestError);
 	assert.equal(none.param, 'messages');
+	for (const bare of [{ role: 'user' }, { role: 'system', content: null }, { role: 'tool', tool_call_id: 'x' }]) {
+		const body = { model: 'any', messages: [{ role: 'user', content: 'x' }, bare] };
+		const { status, body: answer } = await account.post(`${path}/v1/chat/completions`, body);
+		assert.deepEqual([status, answer.error.param], [400, 'messages.1.content'], JSON.stringify(bare));
+	}
 	const unknown = await clientOf('00000000-0000-0000-0000-000000000000')
 		.models.list()
 		.catch((thrown: unknown) => thrown);

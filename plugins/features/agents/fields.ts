@@ -85,11 +85,7 @@ export const DUPLICATE = body({ name: displayName.description('The name of the c
 export const INVOKE = body({
 	input: jsonObject.required().description('It has to match the schema of the agent’s input.'),
 	options: Joi.object({
-		timeout: Joi.number()
-			.integer()
-			.min(1)
-			.max(BOUNDS.invokeMs)
-			.description('The time limit of this run in milliseconds, below the agent’s own.'),
+		timeout: Joi.number().min(1).max(BOUNDS.invokeMs).description('The time limit of this run in milliseconds, below the agent’s own.'),
 		trace: Joi.boolean().description('Whether the answer has the trace, node by node.'),
 	}),
 }).example({ input: { name: 'Ada' }, options: { trace: true } });

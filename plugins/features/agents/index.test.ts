@@ -165,7 +165,7 @@ test('a failed run is a 422 that names the execution; it is retried as one of it
 
 test('a run past its time limit has failed as timed out', async (t) => {
 	const { path } = await withModel(t, 'hang');
-	const { status, body } = await invoke(path, { name: 'Ada' }, { timeout: 300 });
+	const { status, body } = await invoke(path, { name: 'Ada' }, { timeout: 300.5 });
 	assert.deepEqual([status, body.reason], [422, 'timed_out']);
 });
 

@@ -43,6 +43,10 @@ for (const kind of KIND_NAMES) {
 			assert.ok(files.includes(file), file);
 		for (const file of files.filter((name) => /\.\w+$/.test(name)))
 			assert.doesNotMatch(readFileSync(join(folder, file), 'utf8'), /my[-_]?plugin|\{\{kind/i, file);
+		// Whoever has an older Node for npm gets the one that runs Gatehouse by the installation, as in a clone.
+		const { engines, devDependencies, allowScripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+		assert.equal(`>=${devDependencies.node.slice(1)}`, `${engines.node}.0`);
+		assert.equal(allowScripts.node, true);
 		install(folder);
 		run(folder, process.execPath, [TSC]);
 		run(folder, process.execPath, ['--test', 'test/index.test.ts']);

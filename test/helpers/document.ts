@@ -28,6 +28,9 @@ export interface Judge {
 	bodyFault(operation: string, body: unknown): string | null;
 }
 
+/** Headers that the specification promises, and the request's id: a page names them wherever they are sent. */
+const TOLD = /^(x-ratelimit-|retry-after$|x-request-id$)/;
+
 const ID = 'https://gatehouse.example/openapi.json';
 
 export async function readDocument(url: string): Promise<Judge> {
@@ -60,6 +63,10 @@ export async function readDocument(url: string): Promise<Judge> {
 			const described = shared ? document.components.responses[shared.split('/').at(-1) ?? ''] : response;
 			const missing = Object.keys(described.headers ?? {}).find((name) => headers.get(name) === null);
 			if (missing) return `the header ${missing} is missing`;
+			const untold = [...headers.keys()].find(
+				(name) => TOLD.test(name) && !Object.keys(described.headers ?? {}).some((told) => told.toLowerCase() === name),
+			);
+			if (untold) return `the header ${untold} is not on the page`;
 			if (!described.content) return body === null ? null : 'there is a body, and none is on the page';
 			const sent = headers.get('content-type')?.split(';')[0] ?? '';
 			const type = described.content?.[sent] ? sent : '*/*';

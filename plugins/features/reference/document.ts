@@ -17,7 +17,7 @@ import {
 	type Registry,
 	TimeSlice,
 } from '../../../core/features.ts';
-import { ERROR_SCHEMAS, failureResponses, failuresOf } from './failures.ts';
+import { ERROR_SCHEMAS, failureResponses, failuresOf, headersOf, isLimited } from './failures.ts';
 import { createSchemaWriter, type SchemaWriter } from './schema.ts';
 import { tidy } from './tidy.ts';
 
@@ -194,15 +194,10 @@ const isConditional = ({ versioned, method }: Endpoint): boolean => Boolean(vers
 type Examples = Readonly<Record<string, Json>>;
 
 function successOf(declared: Endpoint, writer: SchemaWriter, examples: Examples = {}): JsonObject {
-	const { method, answer, bare, produces, status = 200, alsoAnswers = {}, versioned, path } = declared;
+	const { method, answer, bare, produces, status = 200, alsoAnswers = {}, versioned } = declared;
 	const data = writer.write(answer);
 	const schema = bare ? data : { type: 'object', properties: { success: SUCCESS, data }, required: ['success', 'data'] };
-	const names = [
-		...(versioned && method !== 'DELETE' ? ['ETag'] : []),
-		...(path.startsWith('/health') ? [] : LIMIT_HEADERS),
-		'X-Request-Id',
-	];
-	const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+	const headers = headersOf(isLimited(declared), ...(versioned && method !== 'DELETE' ? ['ETag'] : []));
 	const content = (code: string): JsonObject => ({ [produces ?? JSON_TYPE]: { schema, ...exampleOf(examples[code]) } });
 	const told: [code: string, when: string][] = [[String(status), SUCCEEDED[status]], ...Object.entries(alsoAnswers)];
 	const answers: JsonObject = Object.fromEntries(
@@ -215,20 +210,17 @@ function successOf(declared: Endpoint, writer: SchemaWriter, examples: Examples 
 		properties: { success: SUCCESS, data: writer.write(declared.accepted) },
 		required: ['success', 'data'],
 	};
-	const where = Object.fromEntries(['Location', 'Retry-After'].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 	return {
 		...answers,
 		202: {
 			description: 'Accepted, not completed yet',
-			headers: { ...headers, ...where },
+			headers: { ...headers, ...headersOf(false, 'Location', 'Retry-After') },
 			content: { [JSON_TYPE]: { schema: later, ...exampleOf(examples['202']) } },
 		},
 	};
 }
 
 // ── Components ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
 const header = (description: string, type = 'integer'): JsonObject => ({ description, schema: { type } });
 

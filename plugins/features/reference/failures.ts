@@ -12,7 +12,7 @@ function codesOf(declared: Endpoint): ErrorCode[] {
 	const add = (isSo: boolean, ...more: ErrorCode[]): void => {
 		if (isSo) for (const code of more) codes.add(code);
 	};
-	add(!path.startsWith('/health'), 'rate_limited');
+	add(isLimited(declared), 'rate_limited');
 	add(need !== 'public', 'unauthorized', 'forbidden', 'insufficient_scope');
 	add(isOfContext(declared), 'no_organization');
 	add(path.includes('{'), 'not_found');
@@ -20,6 +20,14 @@ function codesOf(declared: Endpoint): ErrorCode[] {
 	add(Boolean(versioned) && changes(declared), 'precondition_failed');
 	add(Boolean(idempotent), 'conflict', 'idempotency_key_reused');
 	return [...codes];
+}
+
+export const isLimited = ({ path }: Endpoint): boolean => !path.startsWith('/health');
+
+/** Names the headers of an answer (specification 8.3: those of the limits are on every one that has a limit). */
+export function headersOf(limited: boolean, ...more: string[]): JsonObject {
+	const names = [...more, ...(limited ? ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] : []), 'X-Request-Id'];
+	return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 /** Writes one response per status; codes that share a status are distinguished by `error`. */
@@ -33,9 +41,10 @@ export function failuresOf(declared: Endpoint): JsonObject {
 	);
 }
 
-/** Describes an error of an operation whose errors have a body of their own; null for all others. */
-function ownFailure({ errorBody }: Endpoint, code: ErrorCode): JsonObject | null {
-	if (!errorBody) return null;
+/** Describes an error of an operation whose errors have a body of their own, or no limit; null for all others. */
+function ownFailure(declared: Endpoint, code: ErrorCode): JsonObject | null {
+	const { errorBody } = declared;
+	if (!errorBody) return isLimited(declared) ? null : failure(code, false);
 	const { content: _content, ...usual } = failure(code);
 	const schema =
 		ERRORS[code] === ERRORS.rate_limited ? { anyOf: [{ $ref: '#/components/schemas/RateLimited' }, errorBody.schema] } : errorBody.schema;
@@ -47,14 +56,14 @@ const STATUSES = [...new Map(Object.entries(ERRORS).map(([code, status]) => [sta
 
 const responseName = (code: ErrorCode): string => `Error${ERRORS[code]}`;
 
-function failure(code: ErrorCode): JsonObject {
+function failure(code: ErrorCode, limited = true): JsonObject {
 	const status = ERRORS[code];
 	const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((other) => ERRORS[other] === status);
 	const isLimit = status === ERRORS.rate_limited;
 	const isForNow = isLimit || status === ERRORS.unavailable;
 	return {
 		description: codes.map((other) => `\`${nameOf(other)}\`: ${TOLD[other].when}`).join('\n\n'),
-		...(isForNow && { headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } }),
+		headers: headersOf(limited, ...(isForNow ? ['Retry-After'] : [])),
 		content: {
 			'application/json': {
 				schema: { $ref: `#/components/schemas/${isLimit ? 'RateLimited' : 'Error'}` },

@@ -29,7 +29,7 @@ export function endOnSignals(log: Log): Ending {
 	let running: (() => void) | null = null;
 	let code = 0;
 	onSignals((signal, time) => {
-		log.info({ signal, time }, time === 1 ? 'stopping' : 'stopping sooner');
+		log.info({ signal }, time === 1 ? 'stopping' : 'stopping sooner');
 		if (!running || time > 2) process.exit(128 + constants.signals[signal]);
 		if (time === 1) running();
 		else hurry.abort();

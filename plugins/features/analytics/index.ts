@@ -117,12 +117,12 @@ const LISTS: readonly List[] = [
 	{ path: 'tools', dimension: 'tool', kind: 'tool', what: 'tools' },
 	{ path: 'agents', dimension: 'agent', kind: 'agent', what: 'agents' },
 	{ path: 'providers', dimension: 'provider', kind: 'model', what: 'LLM providers' },
-	{ path: 'keys', dimension: 'key', kind: 'gateway', what: 'callers: keys, users, and whom gateways’ methods name' },
+	{ path: 'keys', dimension: 'key', kind: 'gateway', what: 'callers (keys, users, and whom gateways’ methods name)' },
 	{
 		path: 'clients',
 		dimension: 'client',
 		kind: 'gateway',
-		what: 'clients, by the name that they give, or the first product of their user agent',
+		what: 'clients (by the name that they give, or the first product of their user agent)',
 	},
 ];
 

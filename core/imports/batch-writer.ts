@@ -2,7 +2,7 @@
 // memory is taken anew for each batch. The parts of operations that importers froze, since many operations have them, are written once.
 
 import type { Operation } from '../contract/nouns.ts';
-import { isObject } from '../kit/json.ts';
+import { isObject, measureJson } from '../kit/json.ts';
 
 export interface OperationBatch {
 	/** A list of operations as JSON in UTF-8. It lies in shared memory, and stays as it is until this batch is answered. */
@@ -31,19 +31,33 @@ interface Fragment {
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
 /** The members that may have frozen parts, by the level. */
 const OPENED: readonly ReadonlySet<string>[] = [new Set(['parameters', 'whole', 'outputSchema']), new Set(['$defs']), new Set()];
+/**
+ * The characters, by an estimate, from which on a part is not written. One that holds another many times, which holds a third, takes little memory
+ * until it is text, and then more than the thread has: the whole process would end.
+ */
+const MAX_PART_CHARS = 4 * 1024 * 1024;
 const MAX_BYTES_PER_CHAR = 3;
 const FIRST_BYTES = 64 * 1024;
 const LIST = 0x5b;
 const NEXT = 0x2c;
 const END = 0x5d;
 
+/** Thrown within this file. */
+const TOO_LARGE = new Error('A part is too large.');
+
 /** Writes operations like `JSON.stringify`. */
 export class OperationWriter {
 	readonly #fragments = new WeakMap<object, Fragment>();
 
-	write(operation: Operation): Written {
+	/** @returns null where a part is too large to be written */
+	write(operation: Operation): Written | null {
 		const pieces: Piece[] = [];
-		this.#writeMembers(operation, 0, pieces);
+		try {
+			this.#writeMembers(operation, 0, pieces);
+		} catch (error) {
+			if (error === TOO_LARGE) return null;
+			throw error;
+		}
 		let [chars, isStorable] = [0, true];
 		for (const piece of pieces) {
 			chars += typeof piece === 'string' ? piece.length : piece.chars;
@@ -63,7 +77,7 @@ export class OperationWriter {
 				append(pieces, start);
 				this.#writeMembers(value, level + 1, pieces);
 			} else {
-				const text = JSON.stringify(value);
+				const text = textOf(value);
 				if (text === undefined) continue;
 				append(pieces, start + text);
 			}
@@ -75,11 +89,17 @@ export class OperationWriter {
 	#fragmentOf(value: object): Fragment {
 		const known = this.#fragments.get(value);
 		if (known) return known;
-		const text = JSON.stringify(value);
+		const text = textOf(value);
 		const made = { bytes: Buffer.from(text), chars: text.length, isStorable: !UNSTORABLE.test(text) };
 		this.#fragments.set(value, made);
 		return made;
 	}
+}
+
+/** @throws TOO_LARGE */
+function textOf<V>(value: V): V extends object ? string : string | undefined {
+	if (measureJson(value, MAX_PART_CHARS).chars > MAX_PART_CHARS) throw TOO_LARGE;
+	return JSON.stringify(value);
 }
 
 function append(pieces: Piece[], text: string): void {

@@ -118,7 +118,7 @@ async function writeOperations(
 	for (; !next.done; next = await operations.next()) {
 		const { operation, json } = storable(checkOperation(importer, next.value), writer);
 		report.count(operation);
-		if (operation.outcome === 'skipped') continue;
+		if (operation.outcome === 'skipped' || json === null) continue;
 		if (batch.count >= MAX_BATCH || batch.chars + json.chars > MAX_BATCH_CHARS) await flush();
 		batch.add(json);
 	}
@@ -128,9 +128,9 @@ async function writeOperations(
 }
 
 /** Writes an operation as JSON that can be stored: PostgreSQL stores neither NUL nor lone surrogates, and the size is bounded. */
-function storable(operation: Operation, writer: OperationWriter): { operation: Operation; json: Written } {
+function storable(operation: Operation, writer: OperationWriter): { operation: Operation; json: Written | null } {
 	const json = writer.write(operation);
-	if (json.chars > MAX_OPERATION_CHARS) {
+	if (json === null || json.chars > MAX_OPERATION_CHARS) {
 		const { key, operationId, name, method, path } = operation;
 		const rest = { description: '', tags: [], deprecated: false, parameters: {}, outputSchema: null, definition: {} };
 		const reasons = ['It is larger than 1 MiB.'];

@@ -79,7 +79,12 @@ for (const [signal, toAll] of [
 		else started.child.kill(signal);
 		assert.equal(await started.ended, 0, started.output());
 		assert.ok(await isFree(port), 'its port is free');
-		assert.equal(started.lines().filter(({ msg }) => msg === 'stopping').length, 1, 'it was told once');
+		const stopping = started.lines().filter(({ msg }) => msg === 'stopping');
+		assert.deepEqual(
+			stopping.map(({ time }) => typeof time),
+			['string'],
+			'it was told once, with the time of day',
+		);
 		assert.ok(!started.output().includes('could not be written'), started.output());
 	});
 }

@@ -98,9 +98,9 @@ test('where three thousand clients wait for a user, the oldest give way to those
 	await obtainCode(full.url, allowed, account);
 	const logsIn = await registerClient(full.url);
 	assert.deepEqual((await waiting(full)).slice(0, 2), ['unused1', 'unused2'], 'nobody gives way at the bound');
-	const registered = await Promise.all(Array.from({ length: 8 }, () => registerClient(full.url)));
+	const registered = await Promise.all(Array.from({ length: 40 }, () => registerClient(full.url)));
 	const kept = await waiting(full);
-	assert.deepEqual([kept.length, kept[0]], [3_000, 'unused9']);
+	assert.deepEqual([kept.length, kept[0]], [3_000, 'unused41']);
 	for (const client of [allowed, logsIn, ...registered.slice(-1)])
 		must(await redeem(full.url, client, await obtainCode(full.url, client, account)), 200);
 	assert.deepEqual(await waiting(other), ['unused1']);

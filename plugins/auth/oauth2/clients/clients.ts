@@ -41,6 +41,8 @@ const USED_MS = 90 * DAY_MS;
 const MAX_UNUSED = 3000;
 /** The most registrations at once that are told apart. */
 const AT_ONCE = 100;
+/** How often a registration looks for one to remove while others remove what it has found. */
+const MAX_TRIES = 10;
 
 const MAX_SHOWN = 100;
 /** The most characters of an id in the audit log. */
@@ -67,11 +69,14 @@ export async function addClient(client: Client, call: Call): Promise<Client> {
  * bound holds when all of them on all replicas are done, and none removes more than it adds.
  */
 async function makeRoom({ records }: Context): Promise<void> {
-	const excess = (await records.count(UNUSED, MAX_UNUSED + AT_ONCE)) - MAX_UNUSED;
-	if (excess <= 0) return;
-	const { records: oldest } = await records.find(UNUSED, { limit: excess, sort: 'createdAt' });
-	// They are removed by their tags: a client that a user has allowed meanwhile is no longer unused.
-	for (const record of oldest) if ((await records.drop({ all: [UNUSED, clientTag(toClient(record).id)] })) > 0) return;
+	// Others may have removed all that were found, since they knew of more: then it is counted again.
+	for (let tries = 0; tries < MAX_TRIES; tries++) {
+		const excess = (await records.count(UNUSED, MAX_UNUSED + AT_ONCE)) - MAX_UNUSED;
+		if (excess <= 0) return;
+		const { records: oldest } = await records.find(UNUSED, { limit: excess, sort: 'createdAt' });
+		// They are removed by their tags: a client that a user has allowed meanwhile is no longer unused.
+		for (const record of oldest) if ((await records.drop({ all: [UNUSED, clientTag(toClient(record).id)] })) > 0) return;
+	}
 }
 
 const audited = ({ name, id }: Client, by?: { userId: string; email: string }) => ({

@@ -3,6 +3,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandLineOf, startOf } from './processes.ts';
+import { removeFolder } from './remove-folder.ts';
 
 interface Holder {
 	pid: number;
@@ -51,7 +52,7 @@ function takeAway(file: string, former: string): void {
 		if (isCode(error, 'ENOENT')) return;
 		throw error;
 	}
-	if (read(aside) === former) rmSync(parse(former).socketDir, { recursive: true, force: true });
+	if (read(aside) === former) removeFolder(parse(former).socketDir);
 	else create(file, read(aside) ?? '');
 	rmSync(aside, { force: true });
 }

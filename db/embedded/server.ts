@@ -11,6 +11,7 @@ import type { Log } from '../../core/contract/nouns.ts';
 import type { Endpoint } from '../connection.ts';
 import { evictOrphan, lockFolder } from './lock.ts';
 import { findPrograms, type Programs } from './programs.ts';
+import { removeFolder } from './remove-folder.ts';
 
 export interface EmbeddedOptions {
 	/** Created with mode 0700 when it is missing. */
@@ -45,7 +46,7 @@ export async function startEmbedded({ dataDir, durable, openPort, log }: Embedde
 	const folder = absolute(dataDir);
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const socketDir = mkdtempSync(join(tmpdir(), 'gatehouse-'));
-	const leave: (() => void)[] = [() => rmSync(socketDir, { recursive: true, force: true })];
+	const leave: (() => void)[] = [() => removeFolder(socketDir)];
 	const leaveAll = (): void => {
 		for (const step of leave.splice(0)) step();
 	};

@@ -28,7 +28,8 @@ export async function writeEnvelope(config: SoapConfig, args: JsonObject, securi
 /** Returns the members of the body: the arguments without the header, under their names in the message. */
 function* bodyMembers({ headerKey, arguments: named }: MessageModel, args: JsonObject): Steps<JsonObject> {
 	if (headerKey === undefined && named === undefined) return args;
-	const members: JsonObject = {};
+	// A member named `__proto__` is one like others.
+	const members: JsonObject = Object.create(null);
 	for (const [index, name] of Object.keys(args).entries()) {
 		if (endsStep(index)) yield;
 		const member = named !== undefined && Object.hasOwn(named, name) ? (named[name] ?? name) : name;

@@ -112,3 +112,12 @@ test('Namespaces in arguments get a prefix each, whatever their name, and many o
 	});
 	assert.ok(cpuMs < 5_000, `${cpuMs} ms`);
 });
+
+test('A member named __proto__ is refused like any that is unknown, also where arguments have other names in the message', async () => {
+	const { executionConfig } = importer.tool(await readOne(documentOf(CHOICE)), apiAt('http://127.0.0.1:1'));
+	const config = await soap.config.validateAsync(executionConfig);
+	const renaming = { ...config, request: { ...config.request, arguments: { first: 'a' } } };
+	const args = (name: string): JsonObject => JSON.parse(`{"${name}": 1, "__proto__": {"any": "x"}}`);
+	await assert.rejects(writeEnvelope(renaming, args('first'), ''), /__proto__ is unknown/);
+	await assert.rejects(writeEnvelope(config, args('a'), ''), /__proto__ is unknown/);
+});

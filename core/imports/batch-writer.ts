@@ -2,7 +2,7 @@
 // memory is taken anew for each batch. The parts of operations that importers froze, since many operations have them, are written once.
 
 import type { Operation } from '../contract/nouns.ts';
-import { isObject, measureJson } from '../kit/json.ts';
+import { isObject, printWithin } from '../kit/json.ts';
 
 export interface OperationBatch {
 	/** A list of operations as JSON in UTF-8. It lies in shared memory, and stays as it is until this batch is answered. */
@@ -31,10 +31,7 @@ interface Fragment {
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
 /** The members that may have frozen parts, by the level. */
 const OPENED: readonly ReadonlySet<string>[] = [new Set(['parameters', 'whole', 'outputSchema']), new Set(['$defs']), new Set()];
-/**
- * The characters, by an estimate, from which on a part is not written. One that holds another many times, which holds a third, takes little memory
- * until it is text, and then more than the thread has: the whole process would end.
- */
+/** The characters, by an estimate, from which on a part is not written: the whole process would end where that takes more memory than the thread has. */
 const MAX_PART_CHARS = 4 * 1024 * 1024;
 const MAX_BYTES_PER_CHAR = 3;
 const FIRST_BYTES = 64 * 1024;
@@ -98,8 +95,9 @@ export class OperationWriter {
 
 /** @throws TOO_LARGE */
 function textOf<V>(value: V): V extends object ? string : string | undefined {
-	if (measureJson(value, MAX_PART_CHARS).chars > MAX_PART_CHARS) throw TOO_LARGE;
-	return JSON.stringify(value);
+	const text = printWithin(value, MAX_PART_CHARS);
+	if (text === null) throw TOO_LARGE;
+	return text as string;
 }
 
 function append(pieces: Piece[], text: string): void {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deepFreeze, measureJson } from './json.ts';
+import { deepFreeze, measureJson, printWithin } from './json.ts';
 
 const circular: { self?: unknown } = {};
 circular.self = [circular];
@@ -45,4 +45,13 @@ test('freezing reaches every list and object, and leaves dates and buffers as th
 	assert.throws(() => Object.assign(value.list[0] ?? {}, { a: 2 }), TypeError);
 	assert.deepEqual([Object.isFrozen(value.at), value.bytes.length], [false, 1]);
 	assert.equal(deepFreeze(null), null);
+});
+
+test('what fits is written as JSON.stringify writes it, no JSON too; what does not is null, also behind what is no JSON', () => {
+	const deep = (levels: number): unknown => (levels === 0 ? 'x' : [deep(levels - 1)]);
+	for (const value of [{ a: [1, 'x', null] }, { a: Number.NaN, b: () => 1, c: new Map() }, deep(300), undefined, () => 1])
+		assert.equal(printWithin(value, 2_000), JSON.stringify(value));
+	const long = 'x'.repeat(2_001);
+	for (const value of [long, [long], { a: Number.NaN, b: long }, [deep(300), long], { a: new Map(), b: Array(2_001).fill(1) }])
+		assert.equal(printWithin(value, 2_000), null);
 });

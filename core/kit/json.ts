@@ -47,6 +47,29 @@ export function measureJson(value: unknown, maxChars: number): Measured {
 	return { chars: measure.chars, fault: path.length > 0 ? `/${path.reverse().join('/').slice(0, 200)} ${fault}` : fault };
 }
 
+/**
+ * Writes a value as JSON; null where that takes more characters, by an estimate. A value that holds a part many times, which holds another, takes
+ * little memory until it is text, and then more than a process has.
+ */
+export function printWithin(value: unknown, maxChars: number): string | null | undefined {
+	const { chars, fault } = measureJson(value, maxChars);
+	if (chars > maxChars) return null;
+	if (fault === null) return JSON.stringify(value);
+	// A fault ends the measuring: what is behind it is counted while it is written.
+	let left = maxChars;
+	const tooLong = new Error('The text is too long.');
+	try {
+		return JSON.stringify(value, (_name, part: unknown) => {
+			left -= typeof part === 'string' ? part.length + 1 : 1;
+			if (left < 0) throw tooLong;
+			return part;
+		});
+	} catch (error) {
+		if (error === tooLong) return null;
+		throw error;
+	}
+}
+
 function faultIn(value: unknown, measure: Measure, depth: number): string | null {
 	switch (typeof value) {
 		case 'string':

@@ -1,6 +1,6 @@
 // Collects the definitions that an operation reaches, as JSON Schema and as the executor's model: the nearest first, within a budget.
 
-import { type JsonObject, LEFT_OUT, MAX_WHOLE_CHARS, measureJson, quote } from '../../core/index.ts';
+import { type JsonObject, LEFT_OUT, MAX_WHOLE_CHARS, printWithin, quote } from '../../core/index.ts';
 import type { Modelled, Models } from './model.ts';
 import type { Mode, Schemas, Written } from './schemas.ts';
 import type { Definition } from './xsd/types.ts';
@@ -86,8 +86,7 @@ const sized = ({ value, sizeBytes }: Sized<{ references: Definition[] }>) => ({ 
 const sizeOf = ({ id }: Definition, json: JsonObject): number => charsOf(json) + id.length + 4;
 
 /** Returns the length as JSON; infinity far beyond every limit, where writing could take more memory than the worker, and so the process, survives. */
-export const charsOf = (json: JsonObject): number =>
-	measureJson(json, 2 * MAX_WHOLE_CHARS).chars > 2 * MAX_WHOLE_CHARS ? Number.POSITIVE_INFINITY : JSON.stringify(json).length;
+export const charsOf = (json: JsonObject): number => printWithin(json, 2 * MAX_WHOLE_CHARS)?.length ?? Number.POSITIVE_INFINITY;
 
 /** Selects definitions that fit, the nearest first. @param read returns null for those to leave out. @param reached collects all met */
 function nearest(

@@ -45,7 +45,7 @@ export interface ArgumentChecks {
 	/** Checks arguments. @returns the arguments with defaults filled in. @throws validation_failed naming the pointers, rate_limited */
 	complete(checked: Checked, args: Json, signal: AbortSignal): JsonObject | Promise<JsonObject>;
 	/** The checks of results. */
-	outputs: Pick<OutputChecks, 'faults'>;
+	outputs: Pick<OutputChecks, 'faults' | 'faultsByContent'>;
 	close(): void;
 }
 

@@ -1,5 +1,6 @@
 // Checks the data of results against the output schemas of their tools, where an API promises that they fit.
 
+import { createHash } from 'node:crypto';
 import type { ErrorDetail } from '../contract/errors.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Json, JsonSchema, Tool } from '../contract/nouns.ts';
@@ -44,6 +45,12 @@ export class OutputChecks {
 		});
 		if (ending.type === 'checked') return ending.faults;
 		throw unchecked(ending);
+	}
+
+	/** Does the same by a schema that is no tool's, and is known by what it says. */
+	faultsByContent(organizationId: string, schema: JsonSchema, data: Json, signal: AbortSignal): Promise<ErrorDetail[]> {
+		const hash = createHash('sha256').update(JSON.stringify(schema)).digest('base64url');
+		return this.faults({ id: `schema:${hash}`, version: '', organizationId }, schema, data, signal);
 	}
 
 	/** @throws upstream_failed for a schema that cannot be used */

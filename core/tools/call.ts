@@ -1,6 +1,5 @@
 // The context that plugins receive, and one call of a gateway or of the management API.
 
-import { createHash } from 'node:crypto';
 import type { Admission } from '../contract/admission.ts';
 import type { AgentRuns } from '../contract/agents.ts';
 import type { Answer, Question, Seals } from '../contract/asking.ts';
@@ -206,9 +205,7 @@ export class PluginCall implements Call {
 	}
 
 	faults(schema: JsonSchema, data: Json): Promise<ErrorDetail[]> {
-		const hash = createHash('sha256').update(JSON.stringify(schema)).digest('base64url');
-		const of = { id: `schema:${hash}`, version: '', organizationId: this.#organizationId() };
-		return this.#services.outputChecks.faults(of, schema, data, this.#parts.signal);
+		return this.#services.outputChecks.faultsByContent(this.#organizationId(), schema, data, this.#parts.signal);
 	}
 
 	get agents(): AgentRuns {

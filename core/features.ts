@@ -75,7 +75,8 @@ export * from './index.ts';
 export { parseRange } from './kit/ip-addresses.ts';
 export { emailAddress, isBareAddress, oneLine } from './kit/mail-address.ts';
 export type { Message } from './mail/mail.ts';
-export { actorOf, organizationOf, requireOf, requirePermission, storeOf, userIdOf } from './management/access.ts';
+export { requireOf, requirePermission } from './management/access.ts';
+export { actorOf, organizationOf, storeOf, userIdOf } from './management/credentials.ts';
 export { dateTime } from './management/date-time.ts';
 export { EXPORT_FORMATS, type ExportFormat, exportFormat, exportRows } from './management/exports.ts';
 export {

@@ -9,7 +9,8 @@ import { addGateway, addMember, addTenant, type Tenant } from '../../test/helper
 import { openReplica } from '../../test/helpers/store.ts';
 import { type Permission, permissionsWith } from '../contract/permissions.ts';
 import { ACCESS_KEY_PREFIX, GATEWAY_KEY_PREFIX, hashKey, mintKey } from '../secrets/tokens.ts';
-import { actorOf, organizationOf, requirePermission, userIdOf } from './access.ts';
+import { requirePermission } from './access.ts';
+import { actorOf, organizationOf, userIdOf } from './credentials.ts';
 import { assertNeeds } from './needs.ts';
 import { type Endpoint, operation } from './operation.ts';
 

@@ -11,7 +11,7 @@ import type { Holder, Member, Members, Membership } from '../identity/members.ts
 import type { Limits } from '../limits/limits.ts';
 import { ACCESS_KEY_PREFIX } from '../secrets/tokens.ts';
 import type { Recorder } from '../store/recorder.ts';
-import type { AccessKeyRow, Actor, OrganizationRef, Repositories, Store } from '../store/store.ts';
+import type { AccessKeyRow, Actor, OrganizationRef, Store } from '../store/store.ts';
 import { assertNamed, choose } from './chosen-organization.ts';
 import { GatewayReaders, gatewayKeyIn, type Reader } from './gateway-readers.ts';
 import { readInput } from './input.ts';
@@ -276,27 +276,4 @@ export function requireOf(request: Request, needed: readonly PermissionName[], h
 	const { login } = request.auth.credentials;
 	const missing = needed.find((permission) => !held.has(permission));
 	if (missing) throw withoutPermission(missing, login === null);
-}
-
-/** Returns the store, acting for the caller. */
-export const storeOf = (request: Request, { store }: { store: Store }): Repositories => store.as(actorOf(request));
-
-/** Returns the actor that changes are recorded under. */
-export function actorOf(request: Request): Actor {
-	const { actor } = request.auth.credentials;
-	if (!actor) throw new Error(`${request.method} ${request.path}: the route changes something for a key that only reads.`);
-	return actor;
-}
-
-/** Returns the organization of a request whose route needs one. */
-export function organizationOf(request: Request): OrganizationRef {
-	const { organization } = request.auth.credentials;
-	if (!organization) throw new Error(`${request.method} ${request.path}: the route asks for an organization that it did not declare.`);
-	return organization;
-}
-
-export function userIdOf(request: Request): string {
-	const { user } = request.auth.credentials;
-	if (!user) throw new Error(`${request.method} ${request.path}: the route asks for a user but is public.`);
-	return user.id;
 }

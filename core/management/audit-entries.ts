@@ -5,7 +5,7 @@ import type { JsonObject } from '../contract/nouns.ts';
 import { textFaults } from '../kit/input-faults.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { AuditRow, Store } from '../store/store.ts';
-import { organizationOf, storeOf } from './access.ts';
+import { organizationOf, storeOf } from './credentials.ts';
 
 export type AuditEntry = Pick<AuditRow, 'action' | 'resourceType' | 'resourceId'> & { resourceName?: string | null; changes?: JsonObject };
 

@@ -4,7 +4,7 @@ import type { Request } from '@hapi/hapi';
 import { GatewayError } from '../contract/errors.ts';
 import type { Caller } from '../contract/nouns.ts';
 import type { Members } from '../identity/members.ts';
-import { organizationOf } from './access.ts';
+import { organizationOf } from './credentials.ts';
 
 /** @throws forbidden for a gateway's key, which is nobody's */
 export type CallerOf = (request: Request) => Promise<Caller>;

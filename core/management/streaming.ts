@@ -6,7 +6,7 @@ import type { ServerEvent } from '../contract/server-events.ts';
 import { clientLeaving } from '../http/client.ts';
 import type { Streaming, Streams } from '../http/streams.ts';
 import type { AccountOf } from '../shared/accounts.ts';
-import { organizationOf } from './access.ts';
+import { organizationOf } from './credentials.ts';
 import type { AdmittedRequests } from './still-admitted.ts';
 
 /** The longest stream: a credential that expires is told no more for long. One that is withdrawn ends its streams at once. */

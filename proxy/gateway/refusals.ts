@@ -49,7 +49,7 @@ export function refusalOf(response: Pick<Response, 'status' | 'headers'>, body: 
 	const host = new URL(url).host;
 	if (status >= 300 && status < 400) return new Refusal('other', `${host} answered with a redirect, which is not followed: ${IS_IT_THERE}`);
 	const isPage = status < 300 && !/\bjson\b/.test(headers.get('content-type') ?? '');
-	// The service explains each of its refusals: this is another server, or the console.
+	// The service explains each of its refusals: this is another server, or a page.
 	if (explained === null && (isPage || kind === 'missing'))
 		return new Refusal(kind, `There is nothing of Gatehouse at ${url}: ${IS_IT_THERE}`);
 	if (kind === 'credential') return new Refusal(kind, `The credential was refused by ${host}: ${said} ${LOG_IN}`);

@@ -3,7 +3,7 @@
 import type { Json } from '../../../core/index.ts';
 import type { Steps } from './steps.ts';
 
-/** So many pieces are made in about 1 ms. */
+/** So many pieces are made in less than half a millisecond. */
 const STEP_PIECES = 1000;
 /** Characters of a long text that are printed at once. */
 const PIECE_CHARS = 64 * 1024;

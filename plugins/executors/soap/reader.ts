@@ -38,7 +38,7 @@ const MAX_ELEMENTS = 200_000;
 /** Twice the characters that an answer of the largest size can hold. */
 const MAX_CHARS = 8 * 1024 * 1024;
 const MAX_NAMES = 5_000;
-/** So many elements, attributes and items are read in about 2 ms. */
+/** So many elements, attributes and items are read in about 1 ms. */
 const STEP_NODES = 500;
 const MAX_DEPTH = 100;
 const UNDESCRIBED: TypeModel = {};

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { asGatewayError } from '../core/contract/errors.ts';
-import type { Endpoint } from '../test/helpers/postgres.ts';
+import { administer, type Endpoint } from '../test/helpers/postgres.ts';
 import { addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
 import { openReplica, testStore } from '../test/helpers/store.ts';
+import { withDeadline } from './deadline.ts';
 
 interface Lock extends AsyncDisposable {
 	release(): Promise<void>;
@@ -71,4 +72,17 @@ test('fifty writers of a row that is held hear that the database is busy, and so
 		todo = refused.map(({ n }) => n);
 	}
 	assert.equal((await store.gateways.get(organizationId, id))?.version, version + 50);
+});
+
+test('a change whose commit has begun in time is reported as made, however long the commit takes', async () => {
+	await using store = await testStore();
+	const { organizationId } = await addTenant(store);
+	const { id } = await addGateway(store, organizationId);
+	await administer(
+		store.database,
+		'CREATE FUNCTION rest() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2.5); RETURN NULL; END $$',
+		'CREATE CONSTRAINT TRIGGER rest AFTER UPDATE ON gateways DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION rest()',
+	);
+	const changed = await withDeadline(() => store.gateways.update(organizationId, id, { name: 'late' }), 2_000);
+	assert.equal(changed?.name, 'late');
 });

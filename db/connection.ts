@@ -138,13 +138,14 @@ async function beginSigned(pool: Sequelize, actor: string | null): Promise<Trans
 
 /** One deadline for the whole transaction: with a silent server, the deadlines of its statements would add up, including the rollback's. */
 const transactInTime = <T>(pool: Sequelize, { ordinaryMs }: Waits, work: Work<T>): Promise<T> =>
-	inTime(ordinaryMs + CLIENT_GRACE_MS, (signal) =>
+	inTime(ordinaryMs + CLIENT_GRACE_MS, ({ signal, end }) =>
 		pool.transaction(async (transaction) => {
 			// A caller that has given up takes no turn at the row from those behind it.
 			signal.throwIfAborted();
 			const result = await work(transaction);
-			// A change that was reported as failed must not be committed.
-			signal.throwIfAborted();
+			// A change that was reported as failed must not be committed, and one that is being committed must not be reported as failed: the
+			// commit has the deadline of a statement.
+			end();
 			return result;
 		}),
 	);

@@ -65,7 +65,7 @@ test('a prompt answer gives the time back, so that a request of hours does not u
 
 test('work with a limit of its own is aborted by its signal, also outside a request', async () => {
 	let heard: unknown = null;
-	const work = inTime(50, (signal) => {
+	const work = inTime(50, ({ signal }) => {
 		signal.addEventListener('abort', () => {
 			heard = signal.reason;
 		});
@@ -74,4 +74,32 @@ test('work with a limit of its own is aborted by its signal, also outside a requ
 	await assert.rejects(work, TIMEOUT);
 	assert.ok(heard instanceof Error);
 	assert.equal(await inTime(null, async () => 'no end outside'), 'no end outside');
+});
+
+test('work that ends its deadline is waited for, and cannot end one that has passed', async (t) => {
+	const { pass } = clock(t);
+	const commit = Promise.withResolvers<string>();
+	const work = inTime(50, ({ end }) => {
+		end();
+		return commit.promise;
+	});
+	await pass(60);
+	commit.resolve('made');
+	assert.equal(await work, 'made');
+	const late = Promise.withResolvers<void>();
+	const ended: unknown[] = [];
+	const missed = inTime(50, async ({ end }) => {
+		await late.promise;
+		try {
+			end();
+		} catch (error) {
+			ended.push(error);
+		}
+	});
+	const refused = assert.rejects(missed, TIMEOUT);
+	await pass(60);
+	await refused;
+	late.resolve();
+	await immediate();
+	assert.match(String(ended[0]), TIMEOUT);
 });

@@ -19,14 +19,23 @@ export const withDeadline = <T>(work: () => T, allMs = DEADLINE_MS): T => curren
 /** Milliseconds; null outside a request. */
 const timeLeft = (): number | null => current.getStore()?.leftMs ?? null;
 
+/** A deadline, as the work under it sees it. */
+export interface Deadline {
+	/** Aborted when the deadline has passed. */
+	signal: AbortSignal;
+	/** Ends the deadline: the caller waits for all that follows. @throws Error when it has passed */
+	end(): void;
+}
+
 /**
  * @param mostMs applies also outside a request; null: no limit there
  * @throws Error when it took longer, which aborts the signal
  */
-export async function inTime<T>(mostMs: number | null, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function inTime<T>(mostMs: number | null, work: (deadline: Deadline) => Promise<T>): Promise<T> {
 	const leftMs = Math.min(timeLeft() ?? Number.POSITIVE_INFINITY, mostMs ?? Number.POSITIVE_INFINITY);
 	const giveUp = new AbortController();
-	if (leftMs === Number.POSITIVE_INFINITY) return work(giveUp.signal);
+	const { signal } = giveUp;
+	if (leftMs === Number.POSITIVE_INFINITY) return work({ signal, end: () => undefined });
 	const startedMs = performance.now();
 	const { promise: late, reject } = Promise.withResolvers<never>();
 	const timer = setTimeout(() => {
@@ -35,8 +44,12 @@ export async function inTime<T>(mostMs: number | null, work: (signal: AbortSigna
 		// An answer that already arrived while the event loop was blocked is read first.
 		setImmediate(reject, error);
 	}, leftMs);
+	const end = (): void => {
+		signal.throwIfAborted();
+		clearTimeout(timer);
+	};
 	try {
-		return await Promise.race([work(giveUp.signal), late]);
+		return await Promise.race([work({ signal, end }), late]);
 	} finally {
 		clearTimeout(timer);
 		spend(performance.now() - startedMs);

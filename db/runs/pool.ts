@@ -4,7 +4,7 @@
 import pg from 'pg';
 import type { Log } from '../../core/contract/nouns.ts';
 import type { Endpoint } from '../connection.ts';
-import { inTime } from '../deadline.ts';
+import { type Deadline, inTime } from '../deadline.ts';
 
 /** The interface that pg-boss asks its statements of. */
 export interface Sql {
@@ -31,7 +31,7 @@ export function createRunPool(endpoint: Endpoint, log: Log): RunPool {
 	return {
 		executeSql: (text, values) => inTime(null, () => single.query(text, values)),
 		rows: async (text, values) => (await inTime(null, () => single.query(text, values))).rows,
-		transact: (work) => inTime(null, (signal) => transact(joint, signal, work)),
+		transact: (work) => inTime(null, (deadline) => transact(joint, deadline, work)),
 		close: async () => {
 			await Promise.all([single.end(), joint.end()]);
 		},
@@ -56,14 +56,14 @@ const settings = ({ host, port, username, password, name, ssl }: Endpoint): pg.P
 	allowExitOnIdle: true,
 });
 
-async function transact<T>(pool: pg.Pool, signal: AbortSignal, work: (sql: Sql) => Promise<T>): Promise<T> {
+async function transact<T>(pool: pg.Pool, deadline: Deadline, work: (sql: Sql) => Promise<T>): Promise<T> {
 	const client = await pool.connect();
 	let fault: Error | undefined;
 	try {
 		await client.query('BEGIN');
 		const result = await work({ executeSql: (text, values) => client.query(text, values) });
-		// A change that was reported as failed must not be committed.
-		signal.throwIfAborted();
+		// A change that was reported as failed must not be committed, and one that is being committed must not be reported as failed.
+		deadline.end();
 		await client.query('COMMIT');
 		return result;
 	} catch (error) {

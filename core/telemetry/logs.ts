@@ -3,8 +3,8 @@
 import { type AnyValue, type Context, ROOT_CONTEXT, SeverityNumber, TraceFlags, trace } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs';
-import { logsTo } from './exporters.ts';
 import { LOG_FIELDS, OTHER_LOG_FIELDS } from './names.ts';
+import { logsTo } from './otlp/exporters.ts';
 import type { SharedLog } from './telemetry.ts';
 import type { OtlpConfig } from './variables.ts';
 

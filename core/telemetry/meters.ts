@@ -4,9 +4,9 @@ import type { Attributes, BatchObservableResult, Counter, Histogram, Observable 
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import type { Resource } from '@opentelemetry/resources';
 import { type IMetricReader, MeterProvider, MetricReader, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
-import { metricsTo } from './exporters.ts';
 import { GAUGES, type Gauges, observed, type Sources, startLoopClock } from './gauges.ts';
 import { METRICS, type Metric, type MetricName } from './names.ts';
+import { metricsTo } from './otlp/exporters.ts';
 import type { OtlpConfig } from './variables.ts';
 
 /** The most series of one metric. Labels are bounded before; beyond it the SDK counts together what is left. */

@@ -11,7 +11,7 @@ import {
 	SamplingDecision,
 	TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
-import { spansTo } from './exporters.ts';
+import { spansTo } from './otlp/exporters.ts';
 import { RecordedSpan, type SpanContexts, type SpanParts } from './recorded.ts';
 import { errorTypeOf, type SpanDraft, type TraceContext, within } from './spans.ts';
 import type { TracedRun } from './telemetry.ts';

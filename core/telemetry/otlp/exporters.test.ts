@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Collector, startCollector } from '../../test/helpers/otlp.ts';
-import { silent } from '../../test/helpers/silent.ts';
-import { activeSpan } from './spans.ts';
-import { createTelemetry } from './telemetry.ts';
-import { TELEMETRY_VARIABLES, telemetryOf } from './variables.ts';
+import { type Collector, startCollector } from '../../../test/helpers/otlp.ts';
+import { silent } from '../../../test/helpers/silent.ts';
+import { activeSpan } from '../spans.ts';
+import { createTelemetry } from '../telemetry.ts';
+import { TELEMETRY_VARIABLES, telemetryOf } from '../variables.ts';
 
 const VALUES = {
 	...{ OTEL_EXPORTER_OTLP_HEADERS: ['x-key=k'], OTEL_RESOURCE_ATTRIBUTES: ['a=ü'], OTEL_SERVICE_NAME: 'gatehouse', LOG_FORMAT: 'json' },

@@ -156,7 +156,7 @@ export async function assemble(
 	opened.defer(() => mail.close());
 	const resets = createResets({ config, store, mail, log });
 	opened.defer(() => resets.close());
-	const secrets = createSecrets(config.encryptionKey, log);
+	const secrets = createSecrets(config.encryptionKey, log, config.formerKeys);
 	await checkEncryptionKey(store, secrets);
 	if (isFirst()) await tellTakenSlugs(features, { store, log });
 	const imports = createImports({ registry, egressPolicy, log });
@@ -188,7 +188,10 @@ export async function assemble(
 	const inFlight = new InFlight();
 	const streams = new Streams(stopping);
 	telemetry.observe({ ...store.gauges, streams: () => streams.count, organization: slugIn(store), worker: cluster.worker?.id ?? 1 });
-	const asking = { seals: createSecrets(config.encryptionKey), waitingQuestions: new WaitingQuestions(stopping) };
+	const asking = {
+		seals: createSecrets(config.encryptionKey, undefined, config.formerKeys),
+		waitingQuestions: new WaitingQuestions(stopping),
+	};
 	const shares = { egress, breakers, lanes, shared, store, records, memo, skillFiles: new SkillFiles(store), accountOf };
 	const named = new NamedWorks(store.changes);
 	opened.defer(() => named.close());

@@ -3,7 +3,7 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { Server } from '@hapi/hapi';
-import { migrateDatabase, startEmbedded, verifyAudit } from '../db/index.ts';
+import { migrateDatabase, renewSecrets, startEmbedded, verifyAudit } from '../db/index.ts';
 import { assemble, ROOT, type ServiceOptions } from './assembly.ts';
 import { type OwnedDatabase, superviseWorkers } from './cluster.ts';
 import { type DevelopmentMessage, develop, folderOf, SERVE_FOLDER, type ServiceMessage } from './commands/dev.ts';
@@ -19,6 +19,7 @@ import { delay, endOnSignals, type Stoppable } from './process/ending.ts';
 import { assertListenable, listeningFault, originOf, reachableOrigin } from './process/listening.ts';
 import { giveBackMemory } from './process/memory.ts';
 import { type PluginSource, watchStrays } from './process/strays.ts';
+import { createSecrets } from './secrets/envelopes.ts';
 import { createServer } from './server.ts';
 import { openMetrics } from './telemetry/serving.ts';
 import type { Report } from './tracker/faults.ts';
@@ -112,8 +113,9 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 		return log.flush();
 	}
 	if (command === 'verify-audit') return runVerification(args, completeConfig(checked), log);
+	if (command === 'rotate-key') return runRotation(completeConfig(checked), log);
 	const isKnown = command === undefined || developed !== null || pluginFolder !== undefined;
-	if (!isKnown) throw new Error(`Unknown command "${command}"; known: check, dev, migrate, verify-audit.`);
+	if (!isKnown) throw new Error(`Unknown command "${command}"; known: check, dev, migrate, rotate-key, verify-audit.`);
 	// The port is tried before anything is created or started; the first process listens for all workers.
 	if (cluster.isPrimary) await assertListenable(checked);
 	const config = { ...completeConfig(checked), ...(pluginFolder !== undefined && (await givenDatabase())) };
@@ -146,6 +148,17 @@ async function runVerification(args: readonly string[], { database, dataDir }: C
 	});
 	if (asked.organizationId !== undefined && found.checked === 0) throw new Error('There is no organization of this id.');
 	if (found.broken > 0) process.exitCode = 1;
+	return log.flush();
+}
+
+/** Seals anew what former keys sealed; the process ends with 1 when no key opens some of it. */
+async function runRotation(config: Config, log: ServiceLog): Promise<void> {
+	const { describeRenewal, renewal } = await import('./commands/rotate-key.ts');
+	const secrets = createSecrets(config.encryptionKey, log, config.formerKeys);
+	const { change, counts } = renewal(secrets);
+	await renewSecrets({ database: config.database, dataDir: config.dataDir, log }, secrets.keyId, change);
+	process.stdout.write(describeRenewal(counts));
+	if ([...counts.values()].some(({ unreadable }) => unreadable > 0)) process.exitCode = 1;
 	return log.flush();
 }
 

@@ -1,9 +1,11 @@
 // The store on PostgreSQL: a configured server, or the embedded one that starts and stops with the store.
 
+import type { Sequelize } from 'sequelize';
 import type { Config } from '../core/config/config.ts';
 import type { Log } from '../core/contract/nouns.ts';
 import type { AuditProof } from '../core/store/audit-chain.ts';
 import type { Carrier } from '../core/store/carrier.ts';
+import type { ChangeSealed } from '../core/store/credentials.ts';
 import type { Repositories, Store } from '../core/store/store.ts';
 import { createAgents } from './agents/agents.ts';
 import { createAlertDesk } from './alerts/desk.ts';
@@ -35,6 +37,7 @@ import { createRecords } from './records/records.ts';
 import { rows } from './rows.ts';
 import { createRunQueue } from './runs/index.ts';
 import type { JointRuns } from './runs/joint.ts';
+import { changeSealed } from './sealed-values.ts';
 import { createSkills } from './skills/skills.ts';
 import { createTools } from './tools.ts';
 import { createUpstreamTokens } from './upstream-tokens.ts';
@@ -90,11 +93,23 @@ export async function migrateDatabase(options: DatabaseOptions): Promise<string[
 
 /** Checks the hash chains of the audit logs, for `npm run verify-audit`. @param tell is told of each organization */
 export async function verifyAudit(options: DatabaseOptions, asked: Verifying, tell: (proof: AuditProof) => void): Promise<void> {
+	await withBulk(options, async (sql) => {
+		for await (const proof of verifyChains(sql, asked)) tell(proof);
+	});
+}
+
+/** Replaces stored secrets of other keys, for `npm run rotate-key`. @param keyId the id of the present key */
+export async function renewSecrets(options: DatabaseOptions, keyId: string, change: ChangeSealed): Promise<void> {
+	await withBulk(options, (sql) => changeSealed(sql, keyId, change));
+}
+
+/** Does maintenance on one connection. */
+async function withBulk(options: DatabaseOptions, work: (sql: Sequelize) => Promise<void>): Promise<void> {
 	const { endpoint, stop } = await reach(options);
 	const database = connect(endpoint, 1);
 	try {
 		await translated(() => assertMigrated(database.bulk));
-		for await (const proof of verifyChains(database.bulk, asked)) tell(proof);
+		await work(database.bulk);
 	} finally {
 		await database.close();
 		await stop();

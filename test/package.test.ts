@@ -63,7 +63,7 @@ const runBin = (...options: string[]): string => spawnSync(process.execPath, [..
 
 test('the command runs the service by its first line, and says what it needs where Node.js is older', () => {
 	assert.equal(readFileSync(BIN(), 'utf8').split('\n')[0], '#!/usr/bin/env node');
-	assert.equal(runBin(), 'Unknown command "nonsense"; known: check, dev, migrate, verify-audit.\n');
+	assert.equal(runBin(), 'Unknown command "nonsense"; known: check, dev, migrate, rotate-key, verify-audit.\n');
 	writeFileSync(
 		join(folder, 'older.cjs'),
 		"Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });",

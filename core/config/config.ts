@@ -25,6 +25,8 @@ export interface Config extends TelemetryConfig {
 	bullRedis: Config['redis'];
 	jwtSecret: string;
 	encryptionKey: string;
+	/** Further keys, which open what they sealed. */
+	formerKeys: string[];
 	dataDir: string;
 	/** npm package names. */
 	plugins: string[];
@@ -142,6 +144,7 @@ function assemble(values: Values, embedded: boolean): Omit<CheckedConfig, 'plugi
 		redis: redisAt(redisHost, values),
 		bullRedis: redisAt((values['BULL_REDIS_HOST'] as string | undefined) ?? redisHost, values),
 		jwtSecret: (values['JWT_SECRET'] as string | undefined) ?? null,
+		formerKeys: values['ENCRYPTION_KEY_FORMER'] as string[],
 		encryptionKey: (values['ENCRYPTION_KEY'] as string | undefined) ?? null,
 		dataDir,
 		plugins: values['GATEWAY_PLUGINS'] as string[],

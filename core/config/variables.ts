@@ -25,6 +25,7 @@ const ORIGIN = 'an origin such as https://gatehouse.example.com, without a path'
 const list = (item: Joi.Schema): Joi.ArraySchema => Joi.array().items(item).default([]);
 const port = Joi.number().port().min(1).label('a port, 1 to 65535');
 const flag = Joi.boolean().label('true or false');
+const encryptionKey = Joi.string().pattern(/^[0-9a-fA-F]{64}$/);
 const filled = Joi.string().min(1);
 
 /** Every variable; its label says what is expected, and is used in the error message. */
@@ -44,9 +45,8 @@ export const VARIABLES = {
 	REDIS_PORT: port,
 	BULL_REDIS_HOST: filled.label('the host of the Redis for what runs may lose: their announcements and live events'),
 	JWT_SECRET: Joi.string().min(64).label('a random string of 64 or more characters'),
-	ENCRYPTION_KEY: Joi.string()
-		.pattern(/^[0-9a-fA-F]{64}$/)
-		.label('64 hexadecimal characters (32 bytes)'),
+	ENCRYPTION_KEY: encryptionKey.label('64 hexadecimal characters (32 bytes)'),
+	ENCRYPTION_KEY_FORMER: list(encryptionKey).label('keys of 64 hexadecimal characters separated by commas'),
 	SVC_DATA_DIR: filled.default('.gatehouse').label('a folder that the service may write to'),
 	GATEWAY_PLUGINS: list(Joi.string().pattern(/^(@[a-z0-9-~][a-z0-9-._~]*\/)?[a-z0-9-~][a-z0-9-._~]*$/)).label(
 		'npm package names separated by commas',
@@ -94,6 +94,7 @@ export const PURPOSES: Readonly<Record<keyof typeof VARIABLES, string>> = {
 	BULL_REDIS_HOST: 'another Redis for events of runs',
 	JWT_SECRET: 'signs login tokens',
 	ENCRYPTION_KEY: 'encrypts stored credentials',
+	ENCRYPTION_KEY_FORMER: 'further keys that open what they encrypted, while the key is replaced',
 	SVC_DATA_DIR: 'the embedded database, secrets and mails',
 	GATEWAY_PLUGINS: 'plugins from npm',
 	GATEWAY_PLUGINS_CONFIG: 'configures plugins',

@@ -93,3 +93,19 @@ test('the reason why a secret does not open is only logged, with its location, a
 		{ ...location, reason: 'it was altered, or belongs elsewhere' },
 	]);
 });
+
+test('a former key opens what it sealed, texts, JSON and bytes, and what is sealed anew needs it no more', () => {
+	const [former, present] = ['ab'.repeat(32), 'cd'.repeat(32)];
+	const both = createSecrets(present, undefined, ['ef'.repeat(32), former]);
+	const alone = createSecrets(present);
+	const bytes = Buffer.from([0, 1, 2]);
+	const texts = [secrets.seal('plain', location), secrets.sealJson({ a: [1] }, location)];
+	assert.deepEqual([both.open(texts[0] ?? '', location, 'It'), both.openJson(texts[1] ?? '', location, 'It')], ['plain', { a: [1] }]);
+	assert.deepEqual(both.openBytes(secrets.sealBytes(bytes, location), location, 'It'), bytes);
+	assert.throws(() => alone.openBytes(secrets.sealBytes(bytes, location), location, 'It'), { code: 'secret_unreadable' });
+	const anew = texts.map((text) => both.renew(text, location, 'It'));
+	assert.deepEqual([alone.openJson(anew[0] ?? '', location, 'It'), alone.openJson(anew[1] ?? '', location, 'It')], ['plain', { a: [1] }]);
+	assert.equal(alone.open(both.seal('new', location), location, 'It'), 'new');
+	assert.throws(() => both.renew(texts[0] ?? '', { ...location, row: 'another' }, 'It'), { code: 'secret_unreadable' });
+	assert.throws(() => alone.renew(texts[0] ?? '', location, 'It'), { code: 'secret_unreadable' });
+});

@@ -30,6 +30,10 @@ export interface Secrets {
 	openBytes(bytes: Buffer, location: SecretLocation, what: string): Buffer;
 	/** Whether a value starts like an envelope: a truncated one must not be mistaken for a secret that was never sealed. */
 	isSealed(value: unknown): value is string;
+	/** The id of the key that seals. */
+	keyId: string;
+	/** Seals anew what a former key sealed. @throws secret_unreadable as `open` */
+	renew(envelope: string, location: SecretLocation, what: string): string;
 }
 
 /** The version tells what is encrypted, and is authenticated with it. */
@@ -45,17 +49,29 @@ const ENVELOPE = /^v[12]\.[0-9a-f]{8}\./;
 /** Whether a value starts like an envelope. */
 export const isEnvelope = (value: unknown): value is string => typeof value === 'string' && ENVELOPE.test(value);
 
+/** A key, and the id by which envelopes name it. */
+interface Key {
+	id: string;
+	bytes: Buffer;
+}
+
+function keyOf(hex: string): Key {
+	const bytes = Buffer.from(hex, 'hex');
+	return { id: createHash('sha256').update('key id').update(bytes).digest('hex').slice(0, 8), bytes };
+}
+
 /**
  * Creates the envelopes. @param encryptionKey 64 hexadecimal characters
  * @param log receives the location of a secret that cannot be opened, and the reason; clients are told neither
+ * @param formerKeys open what they sealed, and seal nothing
  */
-export function createSecrets(encryptionKey: string, log?: Pick<Log, 'warn'>): Secrets {
-	const key = Buffer.from(encryptionKey, 'hex');
-	const keyId = createHash('sha256').update('key id').update(key).digest('hex').slice(0, 8);
+export function createSecrets(encryptionKey: string, log?: Pick<Log, 'warn'>, formerKeys: readonly string[] = []): Secrets {
+	const { id: keyId, bytes: key } = keyOf(encryptionKey);
+	const keys = [encryptionKey, ...formerKeys].map(keyOf);
 
-	const decrypted = (sealed: Buffer, nonce: Buffer, location: SecretLocation, version: string): Buffer => {
-		const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
-		decipher.setAAD(associated(version, keyId, location)).setAuthTag(sealed.subarray(-TAG_BYTES));
+	const decrypted = ({ id, bytes }: Key, sealed: Buffer, nonce: Buffer, location: SecretLocation, version: string): Buffer => {
+		const decipher = createDecipheriv('aes-256-gcm', bytes, nonce, { authTagLength: TAG_BYTES });
+		decipher.setAAD(associated(version, id, location)).setAuthTag(sealed.subarray(-TAG_BYTES));
 		return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]);
 	};
 
@@ -67,8 +83,9 @@ export function createSecrets(encryptionKey: string, log?: Pick<Log, 'warn'>): S
 	/** Opens an envelope of a version. @throws Error, ours or Node's, for any fault */
 	const opened = (envelope: string, location: SecretLocation, version: string): string => {
 		const [its, id, nonce = '', body = ''] = envelope.split('.');
-		if (its !== version || id !== keyId) throw new Error('It was not sealed with this key.');
-		return decrypted(Buffer.from(body, 'base64url'), Buffer.from(nonce, 'base64url'), location, version).toString('utf8');
+		const own = keys.find((each) => each.id === id);
+		if (its !== version || !own) throw new Error('It was not sealed with this key.');
+		return decrypted(own, Buffer.from(body, 'base64url'), Buffer.from(nonce, 'base64url'), location, version).toString('utf8');
 	};
 
 	const sealed = (plain: string, location: SecretLocation, version: string): string => {
@@ -86,7 +103,7 @@ export function createSecrets(encryptionKey: string, log?: Pick<Log, 'warn'>): S
 		try {
 			return opened(envelope, location, version);
 		} catch (cause) {
-			throw unreadable(reasonOf(envelope, keyId), location, what, cause);
+			throw unreadable(reasonOf(envelope, keys), location, what, cause);
 		}
 	};
 
@@ -106,19 +123,28 @@ export function createSecrets(encryptionKey: string, log?: Pick<Log, 'warn'>): S
 		openBytes(bytes, location, what) {
 			if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return bytes;
 			const rest = bytes.subarray(MAGIC.length);
-			try {
-				return decrypted(rest.subarray(NONCE_BYTES), rest.subarray(0, NONCE_BYTES), location, BYTES);
-			} catch (cause) {
-				throw unreadable('it was sealed with another ENCRYPTION_KEY, was altered, or belongs elsewhere', location, what, cause);
-			}
+			let fault: unknown;
+			// Bytes do not name their key.
+			for (const each of keys)
+				try {
+					return decrypted(each, rest.subarray(NONCE_BYTES), rest.subarray(0, NONCE_BYTES), location, BYTES);
+				} catch (cause) {
+					fault = cause;
+				}
+			throw unreadable('it was sealed with another ENCRYPTION_KEY, was altered, or belongs elsewhere', location, what, fault);
 		},
 		isSealed: isEnvelope,
+		keyId,
+		renew(envelope, location, what) {
+			const version = envelope.startsWith(JSON_TEXT) ? JSON_TEXT : TEXT;
+			return sealed(open(envelope, location, what, version), location, version);
+		},
 	};
 }
 
-function reasonOf(envelope: string, keyId: string): string {
+function reasonOf(envelope: string, keys: readonly Key[]): string {
 	const [, id = ''] = envelope.split('.');
-	if (ENVELOPE.test(envelope) && id !== keyId) return `it was sealed with another ENCRYPTION_KEY (id ${id})`;
+	if (ENVELOPE.test(envelope) && keys.every((key) => key.id !== id)) return `it was sealed with another ENCRYPTION_KEY (id ${id})`;
 	return 'it was altered, or belongs elsewhere';
 }
 

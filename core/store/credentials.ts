@@ -35,3 +35,17 @@ export interface Credentials {
 	/** Returns false when there was none. */
 	dropCredential(organizationId: string, credential: Pick<CredentialRow, 'apiId' | 'type' | 'scheme'>): Promise<boolean>;
 }
+
+/** A column of a row that holds secrets: one as a text, or several as texts in JSON. */
+export interface SealedValue {
+	organizationId: string;
+	/** The name of the table in the location of its secrets. */
+	table: string;
+	value: string;
+	isJson: boolean;
+	/** Returns the row in the location of the secret at this JSON pointer. */
+	rowOf(pointer: string): string;
+}
+
+/** Returns what the value is replaced by, null to leave it, and what is called once that is so. */
+export type ChangeSealed = (value: SealedValue) => { anew: string | null; done(): void };

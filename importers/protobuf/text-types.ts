@@ -15,6 +15,7 @@ import {
 	FieldDescriptorProto_Type as Type,
 } from '@bufbuild/protobuf/wkt';
 import protobuf from 'protobufjs';
+import { quote } from '../../core/index.ts';
 import { convertOptions } from './text-options.ts';
 
 /** The full name of a definition, and the state that all definitions of one file share. */
@@ -29,6 +30,12 @@ export interface Members {
 	messages: DescriptorProto[];
 	enums: EnumDescriptorProto[];
 	extensions: FieldDescriptorProto[];
+}
+
+/** A field or a value of an enum. */
+interface Member {
+	name: string;
+	number: number;
 }
 
 const SCALARS: ReadonlyMap<string, Type> = new Map([
@@ -95,6 +102,7 @@ function convertMessage(type: protobuf.Type, context: DefinitionContext): Descri
 		if (one.partOf) made.oneofIndex = ordered.indexOf(one.partOf);
 		return made;
 	});
+	checkReserved(type.reserved, field, context.name);
 	const { messages, enums, extensions } = convertMembers(type, context);
 	return create(DescriptorProtoSchema, {
 		name: type.name,
@@ -106,6 +114,22 @@ function convertMessage(type: protobuf.Type, context: DefinitionContext): Descri
 		extensionRange: (type.extensions ?? []).map(([start = 0, end = 0]) => ({ start, end: end + 1 })),
 		options: convertOptions(MessageOptionsSchema, type, context.registry),
 	});
+}
+
+/** Refuses members with a reserved name or number. The ranges are passed once, in order, since there may be many of them. */
+function checkReserved(reserved: readonly (number[] | string)[] = [], members: readonly Member[], owner: string): void {
+	const fail = (what: string, { name }: Member): never => {
+		throw new Error(`${what} of ${quote(`${owner}.${name}`)} is reserved in ${quote(owner)}`);
+	};
+	const names = new Set(reserved.filter((one) => typeof one === 'string'));
+	const ranges = reserved.filter((one) => typeof one !== 'string').sort(([a = 0], [b = 0]) => a - b);
+	let at = 0;
+	let last = Number.NEGATIVE_INFINITY;
+	for (const member of members.toSorted((a, b) => a.number - b.number)) {
+		if (names.has(member.name)) fail('the name', member);
+		for (; (ranges[at]?.[0] ?? Number.POSITIVE_INFINITY) <= member.number; at++) last = Math.max(last, ranges[at]?.[1] ?? last);
+		if (member.number <= last) fail(`the number ${member.number}`, member);
+	}
 }
 
 const isSynthetic = ({ fieldsArray }: protobuf.OneOf): boolean => fieldsArray.every(({ options }) => options?.['proto3_optional'] === true);
@@ -176,9 +200,11 @@ function convertMap(field: protobuf.MapField, context: DefinitionContext, entrie
 
 function convertEnum(given: protobuf.Enum, context: DefinitionContext): EnumDescriptorProto {
 	addComment(context, context.name, given.comment);
+	const value = Object.entries(given.values).map(([name, number]) => ({ name, number }));
+	checkReserved(given.reserved, value, context.name);
 	return create(EnumDescriptorProtoSchema, {
 		name: given.name,
-		value: Object.entries(given.values).map(([name, number]) => ({ name, number })),
+		value,
 		options: convertOptions(EnumOptionsSchema, given, context.registry),
 	});
 }

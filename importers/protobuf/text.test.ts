@@ -1,0 +1,55 @@
+// Texts that the parser alone would read slowly or wrongly.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import protobuf from 'protobufjs';
+import { asGatewayError } from '../../core/index.ts';
+import { type Reading, readWith } from '../../test/helpers/importer.ts';
+import importer from './index.ts';
+
+const SERVICE = 'service S { rpc Call(M) returns (M); }';
+const read = (body: string, syntax = 'proto3'): Promise<Reading> => readWith(importer, `syntax = "${syntax}";\n${body}\n${SERVICE}`);
+const listed = (count: number, make: (index: number) => string, by = ' '): string =>
+	Array.from({ length: count }, (_, at) => make(at)).join(by);
+
+async function refusal(body: string, syntax?: string): Promise<string> {
+	const error = await read(body, syntax).then(
+		() => assert.fail('it was read'),
+		(reason: unknown) => asGatewayError(reason) ?? assert.fail(reason as Error),
+	);
+	assert.equal(error.code, 'schema_invalid');
+	return error.message;
+}
+
+test('reserved numbers and names are not compared with every field and every value', async ({ mock }) => {
+	let compared = 0;
+	for (const name of ['isReservedId', 'isReservedName'] as const) {
+		mock.method(protobuf.Namespace, name, (reserved: unknown[] | undefined) => {
+			compared += reserved?.length ?? 0;
+			return false;
+		});
+	}
+	const reserved = `reserved ${listed(5000, (index) => String(10_000 + 2 * index), ',')}; reserved ${listed(100, (at) => `"r${at}"`, ',')};`;
+	const fields = listed(1000, (index) => `string f${index} = ${index + 1};`);
+	const values = listed(1000, (index) => `V${index} = ${index};`);
+	const { operations } = await read(`message M { ${reserved} ${fields} } enum E { ${reserved} ${values} }`);
+	assert.equal(Object.keys(operations[0]?.parameters['properties'] ?? {}).length, 1000);
+	assert.ok(compared < 10_000, `${compared} comparisons`);
+});
+
+const RESERVED: [what: string, body: string, says: RegExp][] = [
+	['a field’s number', 'reserved 9, 2 to 4, 3; string a = 4;', /the number 4 of “M.a” is reserved in “M”/],
+	['a number within a longer range', 'reserved 5 to 100, 7; oneof o { string a = 50; }', /the number 50 of “M.a” is reserved/],
+	['a number up to the highest', 'reserved 5 to max; string b = 4; string a = 536870911;', /the number 536870911 of “M.a” is reserved/],
+	['a number after its field', 'string a = 4; reserved 4;', /the number 4 of “M.a” is reserved/],
+	['a field’s name', 'reserved "b", "a"; map<string, string> a = 1;', /the name of “M.a” is reserved in “M”/],
+	['a value’s number', 'enum E { reserved -5 to -1; A = 0; B = -3; }', /the number -3 of “M.E.B” is reserved in “M.E”/],
+	['a value’s name', 'enum E { reserved "B"; A = 0; B = 1; }', /the name of “M.E.B” is reserved/],
+];
+for (const [what, body, says] of RESERVED)
+	test(`${what} that is reserved is refused`, async () => assert.match(await refusal(`message M { ${body} }`), says));
+
+test('numbers beside the reserved ones are free', async () => {
+	const { operations } = await read('message M { reserved 2 to 4, 6, 9 to max; reserved "x"; string a = 1; string b = 5; string c = 8; }');
+	assert.deepEqual(Object.keys(operations[0]?.parameters['properties'] ?? {}), ['a', 'b', 'c']);
+});

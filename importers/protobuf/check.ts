@@ -1,7 +1,7 @@
 // Checks a file before its types are linked: names, numbers, sizes. protoc guarantees them, other makers of descriptor sets may not,
 // and the parser of texts checks only some.
 
-import { isFieldSet } from '@bufbuild/protobuf';
+import { type DescMessage, type FileRegistry, isFieldSet } from '@bufbuild/protobuf';
 import {
 	type DescriptorProto,
 	type EnumDescriptorProto,
@@ -50,6 +50,24 @@ export function checkFile({ name: path, package: scope, messageType, enumType, e
 		checkName(name, joined(scope, name), fail);
 		for (const one of method) checkName(one.name, joined(scope, `${name}.${one.name}`), fail);
 		checkUnique(method, ({ name }) => name, `method of ${quote(joined(scope, name))}`, fail);
+	}
+}
+
+/** @throws schema_invalid if an extension has the number of a field of its message, or of another extension in its file */
+export function checkExtensions(registry: FileRegistry): void {
+	const fields = new Map<DescMessage, Map<number, string>>();
+	const extensions = new Map<string, string>();
+	for (const desc of registry) {
+		if (desc.kind !== 'extension') continue;
+		const { extendee, number, typeName, file } = desc;
+		const own = fields.get(extendee) ?? new Map(extendee.fields.map((one) => [one.number, joined(extendee.typeName, one.name)]));
+		fields.set(extendee, own);
+		const key = `${file.name} ${extendee.typeName} ${number}`;
+		const other = own.get(number) ?? extensions.get(key);
+		const path = file.proto.name;
+		if (other !== undefined)
+			throw refused(`${quote(path)} cannot be read: ${quote(typeName)} has the number ${number} of ${quote(other)}.`, path);
+		extensions.set(key, typeName);
 	}
 }
 

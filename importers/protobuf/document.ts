@@ -5,7 +5,7 @@ import { clone, create, createFileRegistry, type DescFile, type FileRegistry } f
 import { Edition, type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { cleanText, type GatewayError, type Log, quote, type SchemaSource } from '../../core/index.ts';
 import { createBundle, wellKnownAt } from './bundled-files.ts';
-import { checkFile } from './check.ts';
+import { checkExtensions, checkFile } from './check.ts';
 import { commentsOf } from './comments.ts';
 import { readDescriptorSet } from './descriptor-sets.ts';
 import { isDescriptorSet } from './detect.ts';
@@ -66,6 +66,7 @@ export function readDescription(source: Handed, log: Log): Description {
 	// Files that no service needs are ignored: uploads have tests and examples that define one name twice.
 	for (const path of roots) if (read(path, loading).service.length > 0) load(path, loading);
 	const { registry, unresolved, needed } = link(loading);
+	checkExtensions(registry);
 	warnOfMissing(loading.missing, needed, log);
 	const files = roots.map((path) => registry.getFile(path)).filter((file) => file !== undefined);
 	return { registry, options: bundle, files, comments: loading.comments, unresolved, format: formatOf(files) };

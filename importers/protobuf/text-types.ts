@@ -91,8 +91,7 @@ function groupsOf(scope: protobuf.NamespaceBase): ReadonlySet<string> {
 function convertMessage(type: protobuf.Type, context: DefinitionContext): DescriptorProto {
 	addComment(context, context.name, type.comment);
 	const groups = groupsOf(type);
-	// The parser also lists extensions of the same file among the fields, under their full names.
-	const fields = type.fieldsArray.filter(({ name }) => !name.startsWith('.'));
+	const fields = type.fieldsArray;
 	const oneofs = type.oneofsArray.filter((oneof) => oneof.fieldsArray.some((field) => fields.includes(field)));
 	// Like protoc, the oneofs of `optional` fields follow the others.
 	const ordered = [...oneofs.filter((oneof) => !isSynthetic(oneof)), ...oneofs.filter(isSynthetic)];

@@ -53,3 +53,23 @@ test('numbers beside the reserved ones are free', async () => {
 	const { operations } = await read('message M { reserved 2 to 4, 6, 9 to max; reserved "x"; string a = 1; string b = 5; string c = 8; }');
 	assert.deepEqual(Object.keys(operations[0]?.parameters['properties'] ?? {}), ['a', 'b', 'c']);
 });
+
+test('extensions do not look for their messages again with each message that follows', async ({ mock }) => {
+	const { lookup } = protobuf.Namespace.prototype;
+	const { mock: looked } = mock.method(protobuf.Namespace.prototype, 'lookup', function (this: protobuf.Namespace, ...given: unknown[]) {
+		return Reflect.apply(lookup, this, given);
+	});
+	const missing = listed(60, (at) => `extend Missing${at} { optional string a${at} = 1; } message M${at} {}`);
+	const defined = listed(60, (at) => `extend M { optional string b${at} = ${at + 1}; }`);
+	const { operations } = await read(`message M { extensions 1 to max; } ${missing} ${defined}`, 'proto2');
+	const { $defs } = (operations[0] ?? assert.fail()).parameters as { $defs: Record<string, { properties: object }> };
+	assert.equal(Object.keys($defs['M']?.properties ?? {}).length, 60);
+	assert.ok(looked.callCount() < 200, `${looked.callCount()} looks`);
+});
+
+const TAKEN: [what: string, body: string, says: RegExp][] = [
+	['of a field', 'optional string a = 1; } extend M { optional string b = 1;', /“b” has the number 1 of “M.a”/],
+	['of another extension', '} extend M { optional string b = 1; } extend M { optional string c = 1;', /“c” has the number 1 of “b”/],
+];
+for (const [what, body, says] of TAKEN)
+	test(`an extension with the number ${what} is refused`, async () => assert.match(await refusal(`message M { ${body} }`, 'proto2'), says));

@@ -38,7 +38,7 @@ export function parseText(path: string, text: string, registry: DefinitionContex
 
 function convertFile(path: string, text: string, registry: DefinitionContext['registry']): ParsedFile {
 	assertBounded(text);
-	const parsed = withoutReservedChecks(() => protobuf.parse(text, new protobuf.Root(), { keepCase: true, alternateCommentMode: true }));
+	const parsed = withoutReservedChecks(() => protobuf.parse(text, createRoot(), { keepCase: true, alternateCommentMode: true }));
 	const { imports, weakImports, package: packageName = '' } = parsed;
 	const scope = scopeOf(parsed.root, packageName);
 	const context: DefinitionContext = { name: packageName, comments: new Map(), registry };
@@ -56,6 +56,16 @@ function convertFile(path: string, text: string, registry: DefinitionContext['re
 		service: services.map((service) => convertService(service, within(context, service.name))),
 	});
 	return { file, comments: context.comments };
+}
+
+/**
+ * Makes a root that keeps definitions apart. A root of the parser's looks up the type of every extension in all scopes, again with each
+ * message that follows, and adds the extension to that type; `references.ts` resolves them over all files.
+ */
+function createRoot(): protobuf.Root {
+	const root = new protobuf.Root();
+	// The method is missing from the parser's declarations.
+	return Object.assign(root, { _handleAdd: () => undefined });
 }
 
 /**

@@ -1,7 +1,7 @@
 // Checks a file before its types are linked: names, numbers, sizes. protoc guarantees them, other makers of descriptor sets may not,
 // and the parser of texts checks only some.
 
-import { type DescMessage, type FileRegistry, isFieldSet } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, type FileRegistry, isFieldSet } from '@bufbuild/protobuf';
 import {
 	type DescriptorProto,
 	type EnumDescriptorProto,
@@ -10,7 +10,7 @@ import {
 	type FileDescriptorProto,
 	FieldDescriptorProto_Type as Type,
 } from '@bufbuild/protobuf/wkt';
-import { quote } from '../../core/index.ts';
+import { type GatewayError, quote } from '../../core/index.ts';
 import { refused } from './fault.ts';
 
 /** Most fields of a message: our work and the parser's grow with their square. No real message that we know has nearly as many. */
@@ -69,6 +69,37 @@ export function checkExtensions(registry: FileRegistry): void {
 			throw refused(`${quote(path)} cannot be read: ${quote(typeName)} has the number ${number} of ${quote(other)}.`, path);
 		extensions.set(key, typeName);
 	}
+}
+
+/** Finds the messages whose fields cannot be told apart in JSON, or have a name there that no object of ours can hold, and says why. */
+export function findAmbiguous(registry: FileRegistry): Map<string, GatewayError> {
+	const found = new Map<string, GatewayError>();
+	for (const desc of registry) {
+		if (desc.kind !== 'message') continue;
+		const fault = ambiguityOf(desc);
+		const { name } = desc.file.proto;
+		if (fault !== null) found.set(desc.typeName, refused(`In ${quote(name)}, the message ${quote(desc.typeName)} ${fault}.`, name));
+	}
+	return found;
+}
+
+function ambiguityOf({ fields, oneofs }: DescMessage): string | null {
+	const owners = new Map<string, DescField>();
+	for (const field of fields) {
+		if (field.jsonName === '__proto__') return `has the field ${quote(field.name)}, whose name in JSON is "__proto__"`;
+		// JSON may name a field both ways, and the library keeps its value under the third.
+		for (const key of new Set([field.name, field.jsonName, field.localName])) {
+			const other = owners.get(key);
+			if (other) return `has the fields ${quote(other.name)} and ${quote(field.name)}, both of which ${quote(key)} can mean in JSON`;
+			owners.set(key, field);
+		}
+	}
+	for (const oneof of oneofs) {
+		const field = owners.get(oneof.localName);
+		if (field?.oneof === undefined && field?.localName === oneof.localName)
+			return `has the field ${quote(field.name)} and the oneof ${quote(oneof.name)}, which cannot be told apart`;
+	}
+	return null;
 }
 
 type Fail = (said: string) => never;

@@ -5,7 +5,7 @@ import { clone, create, createFileRegistry, type DescFile, type FileRegistry } f
 import { Edition, type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { cleanText, type GatewayError, type Log, quote, type SchemaSource } from '../../core/index.ts';
 import { createBundle, wellKnownAt } from './bundled-files.ts';
-import { checkExtensions, checkFile } from './check.ts';
+import { checkExtensions, checkFile, findAmbiguous } from './check.ts';
 import { commentsOf } from './comments.ts';
 import { readDescriptorSet } from './descriptor-sets.ts';
 import { isDescriptorSet } from './detect.ts';
@@ -22,7 +22,7 @@ export interface Description {
 	files: DescFile[];
 	/** Comments by full name. */
 	comments: ReadonlyMap<string, string>;
-	/** Faults of messages, extensions and methods that use an undefined type, by full name. */
+	/** Faults of messages, extensions and methods that use an undefined type, and of messages with ambiguous fields, by full name. */
 	unresolved: ReadonlyMap<string, GatewayError>;
 	format: string;
 }
@@ -67,6 +67,7 @@ export function readDescription(source: Handed, log: Log): Description {
 	for (const path of roots) if (read(path, loading).service.length > 0) load(path, loading);
 	const { registry, unresolved, needed } = link(loading);
 	checkExtensions(registry);
+	for (const [name, fault] of findAmbiguous(registry)) if (!unresolved.has(name)) unresolved.set(name, fault);
 	warnOfMissing(loading.missing, needed, log);
 	const files = roots.map((path) => registry.getFile(path)).filter((file) => file !== undefined);
 	return { registry, options: bundle, files, comments: loading.comments, unresolved, format: formatOf(files) };

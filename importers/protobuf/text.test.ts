@@ -73,3 +73,55 @@ const TAKEN: [what: string, body: string, says: RegExp][] = [
 ];
 for (const [what, body, says] of TAKEN)
 	test(`an extension with the number ${what} is refused`, async () => assert.match(await refusal(`message M { ${body} }`, 'proto2'), says));
+
+const DROPPED: [what: string, body: string, says: RegExp][] = [
+	[
+		'a field',
+		'message M { message N { string __proto__ = 1; } }',
+		/“schema.proto” cannot be read: the message “N” uses the name “__proto__” \(line 2\)/,
+	],
+	['a member of a oneof', 'message M { oneof o { string __proto__ = 1; } }', /the message “M” uses/],
+	['a message', 'message M {} message __proto__ {}', /cannot be read: it uses/],
+	['a value', 'message M {} enum E { A = 0; __proto__ = 1; }', /the enum “E” uses/],
+	['a method', 'message M {} service T { rpc __proto__(M) returns (M); }', /the service “T” uses/],
+];
+for (const [what, body, says] of DROPPED)
+	test(`${what} named __proto__, which the parser drops, is refused`, async () => assert.match(await refusal(body), says));
+
+const AMBIGUOUS: [what: string, body: string, says: RegExp][] = [
+	[
+		'of one JSON name',
+		'string foo_bar = 1; string fooBar = 2;',
+		/the fields “foo_bar” and “fooBar”, both of which “fooBar” can mean in JSON/,
+	],
+	[
+		'of one given JSON name',
+		'string a = 1 [json_name = "x"]; string b = 2 [json_name = "x"];',
+		/the fields “a” and “b”, both of which “x” can/,
+	],
+	['with the name of another in JSON', 'string a = 1 [json_name = "b"]; string b = 2 [json_name = "c"];', /the fields “a” and “b”/],
+	['of one name in camel case', 'string foo_bar = 1 [json_name = "x"]; string fooBar = 2 [json_name = "y"];', /“foo_bar” and “fooBar”/],
+	['named like a oneof', 'oneof foo_bar { string a = 1; } string fooBar = 2;', /the field “fooBar” and the oneof “foo_bar”/],
+	['that JSON names __proto__', 'string a = 1 [json_name = "__proto__"];', /the field “a”, whose name in JSON is "__proto__"/],
+];
+for (const [what, body, says] of AMBIGUOUS)
+	test(`methods that reach a message with fields ${what} are skipped`, async () => {
+		const { operations } = await read(`message N { ${body} } message H { repeated N n = 1; } message M { string a = 1; }
+			service T { rpc Takes(N) returns (M); rpc Gives(M) returns (H); }`);
+		const skipped = operations.filter(({ outcome }) => outcome === 'skipped');
+		assert.deepEqual(
+			skipped.map(({ key }) => key),
+			['T/Takes', 'T/Gives'],
+		);
+		for (const { reasons } of skipped) assert.match(reasons.join(), says);
+		assert.match(skipped[0]?.reasons[0] ?? '', /^In “schema.proto”, the message “N” has /);
+		const others = operations.filter(({ outcome }) => outcome === 'converted');
+		assert.deepEqual(
+			others.map(({ key }) => key),
+			['S/Call'],
+		);
+	});
+
+test('an upload of which every method reaches such a message is refused', async () => {
+	assert.match(await refusal('message M { string foo_bar = 1; string fooBar = 2; }'), /the message “M” has the fields/);
+});

@@ -87,14 +87,33 @@ const UNBOUNDED: ReadonlySet<string> = new Set(['enum', 'service']);
 /** Keywords of edition 2024 before `message` and `enum`. */
 const VISIBILITIES: ReadonlySet<string> = new Set(['export', 'local']);
 
-/** Checks a text before it is parsed. @throws if a message has more statements than it may have fields */
+interface Block {
+	keyword: string | null;
+	name: string | null;
+	count: number;
+}
+
+/** Names the innermost definition, except oneofs. */
+function whereIn(blocks: readonly Block[]): string {
+	const block = blocks.findLast(({ keyword }) => keyword !== 'oneof');
+	return block ? `the ${block.keyword} ${quote(block.name ?? '')}` : 'it';
+}
+
+/** A name that the parser drops, with what it names: as a key of its objects it would be their prototype. */
+const DROPPED = '__proto__';
+
+const QUOTES: ReadonlySet<string> = new Set(['"', "'"]);
+
+/** Checks a text before it is parsed. @throws if a message has more statements than it may have fields, or something a name that is dropped */
 function assertBounded(text: string): void {
 	const tokens = protobuf.tokenize(text, false);
-	const blocks: { keyword: string | null; count: number }[] = [];
+	const blocks: Block[] = [];
 	let keyword: string | null = null;
+	let name: string | null = null;
+	let before: string | null = null;
 	for (let token = tokens.next(); token !== null; token = tokens.next()) {
 		const block = blocks.at(-1);
-		if (token === '{') blocks.push({ keyword, count: 0 });
+		if (token === '{') blocks.push({ keyword, name, count: 0 });
 		else if (token === '}') {
 			blocks.pop();
 			const outer = blocks.at(-1);
@@ -103,7 +122,14 @@ function assertBounded(text: string): void {
 		} else if (token === ';' && block) block.count++;
 		if (!UNBOUNDED.has(block?.keyword ?? '') && (block?.count ?? 0) > MAX_FIELDS)
 			throw new Error(`a message has more than ${MAX_FIELDS} fields (line ${tokens.line})`);
-		if (!VISIBILITIES.has(token)) keyword = '{};'.includes(token) ? null : (keyword ?? token);
+		if (token === DROPPED && !QUOTES.has(before ?? ''))
+			throw new Error(`${whereIn(blocks)} uses the name ${quote(DROPPED)} (line ${tokens.line})`);
+		if (!VISIBILITIES.has(token)) {
+			name = keyword !== null && name === null ? token : name;
+			keyword = keyword ?? token;
+			if ('{};'.includes(token)) [keyword, name] = [null, null];
+		}
+		before = token;
 	}
 }
 

@@ -183,9 +183,11 @@ function link({ done, given, missing }: Loading): Linked {
 	const symbols = listSymbols(files);
 	const unresolved: Unresolved = new Map();
 	const needed = new Set<string>();
+	const linked = new Set<string>();
 	for (const [path, file] of done) {
 		const wanted = missing.get(path) ?? [];
-		const found = given.has(path) ? resolveReferences(file, symbols, wanted) : [];
+		const found = given.has(path) ? resolveReferences(file, symbols, wanted, linked) : [];
+		linked.add(path);
 		for (const [name, fault] of found) {
 			unresolved.set(name, fault);
 			for (const one of wanted) needed.add(one);

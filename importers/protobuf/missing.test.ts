@@ -82,3 +82,15 @@ test('a descriptor set may lack a type as well, and a message may have the name 
 		[[], [lost], [lost]],
 	);
 });
+
+test('a file that uses a type of another without importing it is refused, naming both files and the type', async () => {
+	const other = proto('package q; message B {} enum E { A = 0; } service T { rpc Call(B) returns (B); }');
+	for (const [used, name] of [
+		['message M { B b = 1; } service S { rpc Call(M) returns (M); }', 'B'],
+		['message M { E e = 1; } service S { rpc Call(M) returns (M); }', 'E'],
+		['message M {} service S { rpc Call(M) returns (q.B); }', 'B'],
+	])
+		await assert.rejects(read({ 'a.proto': proto(`package q; ${used}`), 'b.proto': other }), {
+			message: `“a.proto” uses the type “q.${name}” of “b.proto”, which it does not import: add an import of that file.`,
+		});
+});

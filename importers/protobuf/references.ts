@@ -54,15 +54,23 @@ export type Unresolved = Map<string, GatewayError>;
 
 /**
  * Replaces every name by its full one, in place; undefined ones by a substitute, so that the rest can be linked.
- * @param missing imports of the file that are missing
+ * @param missing imports of the file that are missing. @param linked paths of the files that are linked before this one
+ * @throws schema_invalid if a type is in a file that is linked later, since this one does not import it
  */
-export function resolveReferences(file: FileDescriptorProto, symbols: Symbols, missing: readonly string[]): Unresolved {
+export function resolveReferences(
+	file: FileDescriptorProto,
+	symbols: Symbols,
+	missing: readonly string[],
+	linked: ReadonlySet<string>,
+): Unresolved {
 	const unresolved: Unresolved = new Map();
 	const faults = new Map<string, GatewayError>();
 	const find = (name: string, scope: string, kinds: readonly Kind[], owner: string): { name: string; kind: Kind } | null => {
 		for (const candidate of candidates(name, scope)) {
-			const kind = symbols.get(candidate)?.kind;
-			if (kind !== undefined && kinds.includes(kind)) return { name: `.${candidate}`, kind };
+			const { kind, path } = symbols.get(candidate) ?? {};
+			if (kind === undefined || !kinds.includes(kind)) continue;
+			if (path !== file.name && !linked.has(path ?? '')) throw notImported(file.name, candidate, path ?? '');
+			return { name: `.${candidate}`, kind };
 		}
 		const fault = faults.get(name) ?? unknownType(file.name, name, missing);
 		faults.set(name, fault);
@@ -126,6 +134,12 @@ function* candidates(name: string, scope: string): Generator<string> {
 	for (let at = scope; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) yield `${at}.${name}`;
 	yield name;
 }
+
+const notImported = (path: string, name: string, definedIn: string): GatewayError =>
+	refused(
+		`${quote(path)} uses the type ${quote(name)} of ${quote(definedIn)}, which it does not import: add an import of that file.`,
+		path,
+	);
 
 function unknownType(path: string, name: string, missing: readonly string[]): GatewayError {
 	const wanted = missing.length === 0 ? '' : `, and these imports are missing: ${missing.slice(0, 10).map(quote).join(', ')}`;

@@ -71,7 +71,10 @@ WHERE r.id = before.id AND r.job_id = $2 AND coalesce(r.job_try, -1) < $3 AND r.
 RETURNING ${RUN}, (r.on_loss = 'resume' OR before.status <> 'running') AND $3 < $4::integer AS resumable`;
 const ACCOUNT = 'SELECT account_id AS "accountId" FROM runs WHERE id = $1 AND job_id = $2';
 const RUNNING = `SELECT count(*)::integer AS count FROM runs WHERE account_id = $1 AND kind = $2 AND status = 'running' AND id <> $3`;
-const PARK = `UPDATE runs SET status = 'queued', job_id = NULL, job_try = NULL, due_at = NULL WHERE id = $1`;
+// A run may have ended, or been claimed by a later holder, while this one waited for the lock.
+const PARK = `
+UPDATE runs SET status = 'queued', job_id = NULL, job_try = NULL, due_at = NULL
+WHERE id = $1 AND job_id = $2 AND coalesce(job_try, -1) < $3`;
 
 // A run that has its turn counts as running: otherwise each end would give a turn to all that wait.
 const CROWDED = `
@@ -106,7 +109,7 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 		await sql.executeSql(LOCK, [lockKey(kind, run.accountId)]);
 		const [{ count }] = (await sql.executeSql(RUNNING, [run.accountId, kind, turn.data.runId])).rows;
 		if (perAccount === null || count < perAccount) return claim(sql, asked, turn);
-		await sql.executeSql(PARK, [turn.data.runId]);
+		await sql.executeSql(PARK, [turn.data.runId, turn.id, turn.retryCount]);
 		await engine.dismiss(sql, kind, turn);
 		return 'full';
 	};

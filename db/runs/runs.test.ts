@@ -9,6 +9,7 @@ import { marks, until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
+import { LOCK, lockKey } from './rows.ts';
 import { type Reads, wholeSignals } from './steps.ts';
 
 let store: TestStore;
@@ -44,6 +45,8 @@ const lose = ({ hold }: ClaimedRun): Promise<unknown> =>
 		`UPDATE engine.job_common SET start_after = now() WHERE id = '${hold.job.id}' AND state = 'created'`,
 	);
 const GONE = { code: 'interrupted' as const, message: 'gone' };
+const accountOf = async (id: string): Promise<string> =>
+	(await administer(store.database, `SELECT account_id FROM runs WHERE id = '${id}'`))[0]?.['account_id'] as string;
 const get = async ({ run }: { run: Run }): Promise<Run> => (await store.runQueue.get(organizationId, run.id)) ?? assert.fail();
 
 test('a holder that was overtaken writes nothing, and what it wrote before is not done again', async () => {
@@ -157,6 +160,40 @@ test('the limit of an account counts for all of its organizations, and those ove
 	for (const { hold } of taken) await store.runQueue.end(hold, { status: 'succeeded', output: null });
 	await store.runQueue.admit(kind);
 	assert.equal((await claim(kind)).length, 2);
+});
+
+test('a queued run that is cancelled while it is found to have no room stays cancelled', async () => {
+	const kind = kindOf({ perAccount: 1 });
+	const { run: running } = await add(kind);
+	await claimOne(kind);
+	// It was given its turn when there was room.
+	const { run } = await add({ ...kind, perAccount: null });
+	const { host, port, username, password, name } = store.database;
+	await using client = Object.assign(new pg.Client({ host, port, user: username, password, database: name }), {
+		[Symbol.asyncDispose]: () => client.end(),
+	});
+	await client.connect();
+	await client.query('BEGIN');
+	await client.query(LOCK, [lockKey(kind.kind, await accountOf(running.id))]);
+	const claiming = claim(kind);
+	const WAITS = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`;
+	await until(async () => (await administer(store.database, WAITS)).length === 1, 'the claim waits');
+	assert.equal(await store.runQueue.cancel(organizationId, run.id, 'no more'), true);
+	await client.query('COMMIT');
+	assert.deepEqual(await claiming, []);
+	assert.equal((await get({ run })).status, 'cancelled');
+});
+
+test('a run that another process has claimed meanwhile is not put back by one that finds no room for it', async () => {
+	const kind = kindOf({ perAccount: 1 });
+	const { run } = await add(kind);
+	const first = await claimOne(kind);
+	await lose(first);
+	// The second attempt has begun, and so has another run of the account.
+	await administer(store.database, `UPDATE runs SET job_try = 1, attempt = 2 WHERE id = '${run.id}'`);
+	await add({ ...kind, perAccount: null }, { here: true });
+	assert.deepEqual(await claim(kind), []);
+	assert.equal((await get({ run })).status, 'running');
 });
 
 test('an account has no more unfinished runs of a kind than it may, over all of its organizations', async () => {

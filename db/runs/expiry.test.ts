@@ -78,6 +78,24 @@ test('the run that waits for an overdue one hears of its end', async () => {
 	);
 });
 
+test('an overdue run takes along those that it waits for, and theirs', async () => {
+	const kind = randomUUID();
+	const top = await add(kind);
+	const child = await add(kind, { parentId: top });
+	const grandchild = await add(kind, { parentId: child });
+	await late(top, '1 second');
+	assert.equal(await store.runQueue.expire([kind]), 1);
+	for (const id of [child, grandchild]) {
+		assert.deepEqual(await endOf(id), ['cancelled', 'cancelled']);
+		assert.deepEqual(await jobsOf(id), []);
+	}
+	const [held] = [await add(kind)];
+	const [claimed = assert.fail()] = (await store.runQueue.claim(boundless(kind), 1)).runs;
+	const left = await add(kind, { parentId: held });
+	await store.runQueue.end(claimed.hold, { status: 'failed', error: { code: 'internal', message: 'no' } });
+	assert.deepEqual(await endOf(left), ['cancelled', 'cancelled']);
+});
+
 test('runs of a kind that nobody has known for a week fail, others stay', async () => {
 	const [gone, known, used] = [randomUUID(), randomUUID(), randomUUID()];
 	const old = await Promise.all([gone, known, used].map((kind) => add(kind)));

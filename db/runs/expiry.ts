@@ -2,7 +2,7 @@
 
 import type { RunFault, RunQueue, Topic } from '../../core/store/store.ts';
 import type { RunParts } from './queue.ts';
-import { LOCKED, type LockedRun, signalled } from './rows.ts';
+import { LOCKED, type LockedRun } from './rows.ts';
 
 /** The runs that one look ends at most; the next one ends others. */
 const MOST = 500;
@@ -38,8 +38,7 @@ export function createExpiry({ pool, rows, bell }: RunParts): RunQueue['expire']
 			const query = `SELECT ${LOCKED} FROM runs r WHERE organization_id = $1 AND id = $2 AND finished_at IS NULL AND ${still} FOR UPDATE`;
 			const [run] = (await sql.executeSql(query, [organizationId, id])).rows as LockedRun[];
 			if (!run) return null;
-			await rows.end(sql, run, parent, { status: 'failed', output: null, error });
-			return [`run:${id}`, `run:ended:${id}`, ...(parent ? signalled(parent) : [])];
+			return rows.end(sql, run, parent, { status: 'failed', output: null, error });
 		});
 		if (topics) bell.ring(...topics);
 		return topics !== null;

@@ -1,7 +1,7 @@
 // Runs as the replicas that run them see them: taken, kept, given back. The count of an account's running runs is taken in the claim, under
 // a lock, since the engine counts in a snapshot.
 
-import type { ClaimedRun, Run, RunHold, RunKind, RunLook, RunQueue, RunSignal } from '../../core/store/store.ts';
+import type { ClaimedRun, Run, RunHold, RunKind, RunLook, RunQueue, RunSignal, Topic } from '../../core/store/store.ts';
 import type { Bell } from './bell.ts';
 import type { Engine, Turn } from './engine.ts';
 import type { RunPool, Sql } from './pool.ts';
@@ -20,7 +20,6 @@ import {
 	RUN,
 	type RunOutcome,
 	type RunRows,
-	signalled,
 	TELL_PROGRESS,
 } from './rows.ts';
 import { wholeSignals, wholeSteps } from './steps.ts';
@@ -125,19 +124,15 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 	/** Ends the part of this process in a run, and tells whoever waits for that. @returns false when another process has it */
 	const finishRun = async (
 		hold: RunHold,
-		change: (sql: Sql, run: LockedRun, parent: LockedRun | null) => Promise<'queued' | 'ended'>,
+		change: (sql: Sql, run: LockedRun, parent: LockedRun | null) => Promise<Topic[]>,
 	): Promise<boolean> => {
-		const finished = await pool.transact(async (sql) => {
+		const topics = await pool.transact(async (sql) => {
 			const parent = hold.parentId ? await rows.lockParent(sql, hold.id) : null;
 			const run = await rows.lockHeld(sql, hold);
-			const result = run && (await change(sql, run, parent));
-			return run && { isQueued: result === 'queued', parent };
+			return run && change(sql, run, parent);
 		});
-		if (!finished) return false;
-		// The next holder of a run that was given back would stop at the announcement of an end.
-		if (finished.isQueued) bell.ring(`run:${hold.id}`, `run:queued:${hold.kind}`);
-		else bell.ring(`run:${hold.id}`, `run:ended:${hold.id}`, ...(finished.parent ? signalled(finished.parent) : []));
-		return true;
+		if (topics) bell.ring(...topics);
+		return topics !== null;
 	};
 
 	const endAlone = async (hold: RunHold, outcome: RunOutcome): Promise<false | { areOthersWaiting: boolean }> => {
@@ -213,16 +208,18 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 		},
 		async end(hold, end) {
 			const outcome = end.status === 'succeeded' ? { ...end, error: null } : { ...end, output: null };
-			if (hold.parentId === null) return endAlone(hold, outcome);
+			// A run that succeeded waits for none.
+			if (hold.parentId === null && end.status === 'succeeded') return endAlone(hold, outcome);
 			const isEnded = await finishRun(hold, (sql, run, parent) => rows.end(sql, run, parent, outcome));
 			return isEnded && { areOthersWaiting: true };
 		},
 		release: (hold, interrupted) =>
-			finishRun(hold, (sql, run, parent) =>
-				run.onLoss === 'resume'
-					? rows.requeue(sql, run, { seconds: 0, awaited: [] })
-					: rows.end(sql, run, parent, { status: 'failed', output: null, error: interrupted }),
-			),
+			finishRun(hold, async (sql, run, parent) => {
+				if (run.onLoss === 'fail') return rows.end(sql, run, parent, { status: 'failed', output: null, error: interrupted });
+				await rows.requeue(sql, run, { seconds: 0, awaited: [] });
+				// The next holder of a run that was given back would stop at the announcement of an end.
+				return [`run:${hold.id}`, `run:queued:${hold.kind}`];
+			}),
 	};
 }
 

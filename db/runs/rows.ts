@@ -45,6 +45,14 @@ const LOCK_PARENT = `
 SELECT ${LOCKED} FROM runs r WHERE r.finished_at IS NULL AND (r.organization_id, r.id) = (
 	SELECT c.organization_id, c.parent_id FROM runs c WHERE c.id = $1
 ) FOR UPDATE`;
+// From the top of the tree downwards, since whoever ends a run locks the one above it first.
+const LOCK_BELOW = `
+WITH RECURSIVE below AS (
+	SELECT id, organization_id FROM runs WHERE organization_id = $1 AND parent_id = $2
+	UNION SELECT c.id, c.organization_id FROM runs c JOIN below b ON c.organization_id = b.organization_id AND c.parent_id = b.id
+)
+SELECT ${LOCKED}
+FROM runs r WHERE r.id IN (SELECT id FROM below) AND r.finished_at IS NULL ORDER BY r.seq FOR UPDATE`;
 const LOCK_HELD = `SELECT ${LOCKED} FROM runs r WHERE ${HELD} FOR UPDATE`;
 
 export class RunRows {
@@ -64,13 +72,12 @@ export class RunRows {
 	}
 
 	/** Gives a locked run its next turn: after so many seconds, or, with null, when one of the awaited events comes. */
-	async requeue(sql: Sql, run: LockedRun, { seconds, awaited }: { seconds: number | null; awaited: string[] }): Promise<'queued'> {
+	async requeue(sql: Sql, run: LockedRun, { seconds, awaited }: { seconds: number | null; awaited: string[] }): Promise<void> {
 		if (run.jobId) await this.engine.drop(sql, run.kind, run.jobId);
 		const jobId = seconds === null ? null : randomUUID();
 		const status: RunStatus = seconds === 0 ? 'queued' : 'waiting';
 		await sql.executeSql(REQUEUE, [run.id, status, jobId, awaited, seconds]);
 		if (jobId) await this.engine.send(sql, { ...run, jobId }, seconds ?? 0);
-		return 'queued';
 	}
 
 	/** Adds a signal to a locked run, and wakes it if it waits for that. @returns false when it has one of that name */
@@ -86,12 +93,27 @@ export class RunRows {
 		return (await sql.executeSql(LOCK_PARENT, [id])).rows[0] ?? null;
 	}
 
-	/** Ends a locked run, and tells the one that waits for it. */
-	async end(sql: Sql, run: LockedRun, parent: LockedRun | null, end: RunOutcome): Promise<'ended'> {
+	/** Ends a locked run, and tells the one that waits for it. Without success it takes those along that it waits for. @returns the topics to ring */
+	async end(sql: Sql, run: LockedRun, parent: LockedRun | null, end: RunOutcome): Promise<Topic[]> {
+		const left = end.status === 'succeeded' ? [] : await lockBelow(sql, run);
+		await this.#endOne(sql, run, end);
+		for (const below of left) await this.#endOne(sql, below, end.status === 'cancelled' ? end : GIVEN_UP);
+		if (parent) await this.signal(sql, parent, { name: childEnded(run.id), payload: { ...end } });
+		return [...[run, ...left].flatMap(({ id }): Topic[] => [`run:${id}`, `run:ended:${id}`]), ...(parent ? signalled(parent) : [])];
+	}
+
+	async #endOne(sql: Sql, run: LockedRun, end: RunOutcome): Promise<void> {
 		await sql.executeSql(END, [run.id, ...ending(end)]);
 		if (run.jobId) await this.engine.drop(sql, run.kind, run.jobId);
-		if (parent) await this.signal(sql, parent, { name: childEnded(run.id), payload: { ...end } });
-		return 'ended';
+	}
+}
+
+/** Locks the runs below a locked one until nothing new is found: a child that was being added is seen once its parent is locked, and gets no sibling any more. */
+async function lockBelow(sql: Sql, { organizationId, id }: LockedRun): Promise<LockedRun[]> {
+	for (let below: LockedRun[] | null = null; ; ) {
+		const found: LockedRun[] = (await sql.executeSql(LOCK_BELOW, [organizationId, id])).rows;
+		if (found.length === (below?.length ?? 0)) return found;
+		below = found;
 	}
 }
 
@@ -102,6 +124,12 @@ export const signalled = ({ id, kind }: LockedRun): Topic[] => [`run:${id}`, `ru
 
 /** A type alias, since it is stored as JSON. */
 export type RunOutcome = { status: 'succeeded' | 'failed' | 'cancelled'; output: Run['output']; error: RunFault | null };
+
+const GIVEN_UP: RunOutcome = {
+	status: 'cancelled',
+	output: null,
+	error: { code: 'cancelled', message: 'The run that waited for it has failed.' },
+};
 
 const SIGNAL = `
 INSERT INTO run_signals (organization_id, run_id, name, payload) VALUES ($1, $2, $3, $4::json) ON CONFLICT DO NOTHING RETURNING name`;

@@ -6,7 +6,7 @@ import type { ClaimedRun, NewRun, Run, RunKind, RunQueue, Topic } from '../../co
 import { uuid } from '../pages.ts';
 import type { Sql } from './pool.ts';
 import { hereHold, type RunParts } from './queue.ts';
-import { json, LOCK, LOCKED, type LockedRun, lockKey, NOW, RUN, signalled } from './rows.ts';
+import { json, LOCK, lockKey, NOW, RUN, signalled } from './rows.ts';
 import { type Reads, stepsOf } from './steps.ts';
 
 type Desk = Pick<RunQueue, 'add' | 'get' | 'steps' | 'signal' | 'cancel' | 'fork' | 'prune'>;
@@ -46,15 +46,6 @@ RETURNING ${RUN}`;
 const SAME = `SELECT ${RUN} FROM runs r WHERE r.organization_id = $1 AND r.kind = $2 AND md5(r.dedupe) = md5($3) AND r.dedupe = $3`;
 const KIND = 'SELECT kind FROM runs WHERE organization_id = $1 AND id = $2';
 const GET = `SELECT ${RUN} FROM runs r WHERE r.organization_id = $1 AND r.id = $2`;
-
-// From the top of the tree downwards, since whoever ends a run locks the one above it first.
-const LOCK_TREE = `
-WITH RECURSIVE tree AS (
-	SELECT id, organization_id FROM runs WHERE organization_id = $1 AND id = $2
-	UNION SELECT c.id, c.organization_id FROM runs c JOIN tree t ON c.organization_id = t.organization_id AND c.parent_id = t.id
-)
-SELECT ${LOCKED}
-FROM runs r WHERE r.id IN (SELECT id FROM tree) AND r.finished_at IS NULL ORDER BY r.seq FOR UPDATE`;
 
 const FORK = `
 INSERT INTO runs AS r (id, organization_id, account_id, kind, trigger, definition, input, priority, on_loss, origin_id, status, job_id, due_at, deadline_at)
@@ -158,28 +149,15 @@ async function isCrowded(sql: Sql, accountId: string, { kind, perAccount }: { ki
 	return (await sql.executeSql(FULL, [accountId, kind, perAccount])).rows[0].isFull;
 }
 
-/** Cancels a run with its children in a transaction of the caller's, who rings the topics afterwards. */
+/** Cancels a run with its children in a transaction of the caller's, who rings the topics afterwards: none when the run has ended. */
 export const canceller =
 	({ rows }: Pick<RunParts, 'rows'>) =>
 	async (sql: Sql, place: { organizationId: string; id: string }, message: string): Promise<Topic[]> => {
 		const [organizationId, id] = [uuid(place.organizationId), uuid(place.id)];
-		const outcome = { status: 'cancelled' as const, output: null, error: { code: 'cancelled' as const, message } };
 		const parent = await rows.lockParent(sql, id);
-		const tree = await lockTree(sql, organizationId, id);
-		const isAbove = parent !== null && tree.some((run) => run.id === id);
-		for (const run of tree) await rows.end(sql, run, run.id === id ? parent : null, outcome);
-		const told = tree.flatMap((run): Topic[] => [`run:${run.id}`, `run:ended:${run.id}`]);
-		return isAbove ? [...told, ...signalled(parent)] : told;
+		const run = await rows.lock(sql, organizationId, id);
+		return run ? rows.end(sql, run, parent, { status: 'cancelled', output: null, error: { code: 'cancelled', message } }) : [];
 	};
-
-/** Locks a tree until nothing new is found: a child that was being added is seen once its parent is locked, and gets no sibling any more. */
-async function lockTree(sql: Sql, organizationId: string, id: string): Promise<LockedRun[]> {
-	for (let tree: LockedRun[] | null = null; ; ) {
-		const found: LockedRun[] = (await sql.executeSql(LOCK_TREE, [organizationId, id])).rows;
-		if (found.length === tree?.length) return found;
-		tree = found;
-	}
-}
 
 /** A run that is started anew. */
 export interface Forked {
@@ -234,7 +212,7 @@ export function createDesk({ pool, reads, engine, rows, bell, add }: DeskParts):
 		async cancel(organizationId, id, message) {
 			const topics = await pool.transact((sql) => cancel(sql, { organizationId, id }, message));
 			bell.ring(...topics);
-			return topics.includes(`run:${uuid(id)}`);
+			return topics.length > 0;
 		},
 		async fork(organizationId, id, from) {
 			const place = [uuid(organizationId), uuid(id)];

@@ -268,6 +268,13 @@ test('a parent waits for its child, and takes it along when it is cancelled', as
 	assert.equal(left?.['status'], 'cancelled');
 });
 
+test('a parent that fails while it waits takes its child along', async () => {
+	const run = await start('parent', { deadlineMs: 1_500 });
+	assert.equal((await ended(run)).error?.code, 'timed_out');
+	const [left] = await administer(store.database, `SELECT status, error FROM runs WHERE parent_id = '${run.id}'`);
+	assert.deepEqual(left, { status: 'cancelled', error: { code: 'cancelled', message: 'The run that waited for it has failed.' } });
+});
+
 test('a fork begins with what was finished, from the failed step or from a named one', async () => {
 	failures = 1;
 	const run = await start('failing');

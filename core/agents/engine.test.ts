@@ -187,6 +187,20 @@ test('an agent runs as a tool of a call, with its progress, and ends with the ca
 	await until(() => aborted.has('left slow'), 'its node is ended');
 });
 
+test('a branch goes on while another one waits for a person', async () => {
+	const agent = await world.addAgent(
+		graph('in>q q>out in>a a>b b>c c>d d>out', {
+			...{ in: ['start'], q: ask, a: work('a', { ms: 100 }), b: work('b', { effect: 'none' }), c: work('c'), d: work('d') },
+			out: ['finish'],
+		}),
+	);
+	const { run } = await world.start(agent, { tag: 'branch' });
+	const place = { organizationId: world.organizationId, id: run.id };
+	await until(async () => (await world.engine.get(place))?.run.status === 'waiting', 'it waits');
+	assert.deepEqual(begunOf('branch'), ['a', 'b', 'c', 'd']);
+	await world.engine.cancel(place);
+});
+
 test('a run goes on under the definition with which it began', async () => {
 	const agent = await world.addAgent(graph('in>q q>a a>out', { in: ['start'], q: ask, a: work('old'), out: ['finish'] }));
 	const { run } = await world.start(agent, { tag: 'pinned' });

@@ -78,11 +78,12 @@ export class NodeRuns implements NodeRunner {
 		const { node, at } = ready;
 		const { run, trace } = this.#parts;
 		if (++this.#nodes > MAX_NODES) throw new GatewayError('conflict', `A run may run at most ${MAX_NODES} nodes.`);
+		// Before anything is waited for: between two nodes of a branch the run would leave, since another branch waits.
+		const hold = new Hold(run);
 		if (this.#slice.isOverNow) await this.#slice.next();
 		const key = at.prefix + node.id;
 		const startedMs = performance.now();
 		const traced = trace.begin({ key, nodeId: node.id, type: node.type, iteration: [...at.iteration], attempt: run.attempt });
-		const hold = new Hold(run);
 		try {
 			const kept = await spanned(
 				() => nodeDraft(node),

@@ -9,6 +9,7 @@ import { type Spending, UsageMeter } from '../models/spending.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { RunContext } from '../runs/context.ts';
 import { RunError } from '../runs/context.ts';
+import { persist } from '../runs/keeper.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
 import type { Recorder } from '../store/recorder.ts';
@@ -60,6 +61,7 @@ export class AgentProgram {
 	/** @throws RunError that names the node */
 	async run(run: RunContext): Promise<Json> {
 		const definition = definitionOf(run);
+		const agents = patient(this.#parts.agents, run.signal);
 		const envelopes = new Envelopes(this.#parts.secrets, run.organizationId, definition.ref);
 		const input = envelopes.open(run.input);
 		const told = new Telling(run, envelopes);
@@ -77,14 +79,14 @@ export class AgentProgram {
 			...{ run, trace, envelopes },
 			slots: [
 				new Semaphore(PER_RUN, Number.POSITIVE_INFINITY, never),
-				await this.#accountSlots(run.organizationId, definition.chain.length),
+				await persist(run.signal, () => this.#accountSlots(run.organizationId, definition.chain.length)),
 			],
 			callOf: (one) => this.#callOf(one, { run, definition, verbs, talks, meter }),
-			count: (used) => this.#parts.agents.count(run.organizationId, run.id, used),
+			count: (used) => agents.count(run.organizationId, run.id, used),
 			recalled: (use) => talks?.uses.recalled(use),
 		});
 		const cancel = (id: string): Promise<boolean> => this.#parts.runs.cancel({ organizationId: run.organizationId, id });
-		const verbs: VerbParts = { run, definition, envelopes, trace, nodes, cancel, agents: this.#parts.agents, tell: this.#parts.tell };
+		const verbs: VerbParts = { run, definition, envelopes, trace, nodes, cancel, agents, tell: this.#parts.tell };
 		const at: At = { prefix: '', iteration: [], scope: { input, nodes: {} }, signal: run.signal };
 		try {
 			const graph = this.#graphOf(run.organizationId, definition);
@@ -146,6 +148,13 @@ interface Calling {
 	talks: Talks | null;
 	meter: UsageMeter;
 }
+
+/** Asks as often as it takes: a database that is away for a while fails no node, least of all one that has had its effect. */
+const patient = (agents: ProgramParts['agents'], signal: AbortSignal): ProgramParts['agents'] => ({
+	get: (...asked) => persist(signal, () => agents.get(...asked)),
+	ask: (...asked) => persist(signal, () => agents.ask(...asked)),
+	count: (...asked) => persist(signal, () => agents.count(...asked)),
+});
 
 const never = (): Error => new RunError({ code: 'unavailable', message: 'Too much waits.' });
 

@@ -7,7 +7,7 @@ import { raceWith } from '../kit/race.ts';
 import type { ClaimedRun, NewRun, Run, RunHold, RunSignal, RunStep } from '../store/store.ts';
 import { type RunChild, type RunContext, RunError, type RunProgram, type WaitOptions } from './context.ts';
 import { DEADLINE, FULL, faultOf, LOST, MAX_KEPT_CHARS, STOPPING } from './faults.ts';
-import type { Keeper } from './keeper.ts';
+import { type Keeper, persist } from './keeper.ts';
 import { ProgressTeller } from './progress.ts';
 
 /** How an attempt ended. `lost`: another process has the run, or it has ended, so there is nothing to record. */
@@ -214,7 +214,8 @@ export class Attempt {
 		const { id, organizationId, trigger } = this.run;
 		const asked = { organizationId, kind, definition, input, trigger, priority, deadlineMs };
 		const around = { parentId: id, dedupe: `child:${id}:${key}`, here: false, onLoss: 'resume' as const };
-		const child = await this.#working(() => this.#startChild({ ...asked, ...around }));
+		// One that was started although nobody heard of it is found by its `dedupe`.
+		const child = await this.#working(() => persist(this.#stop.signal, () => this.#startChild({ ...asked, ...around })));
 		if (!child) throw LOST;
 		more.started?.(child.id);
 		// The one who ends a run sends its end in this shape.

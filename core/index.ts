@@ -47,7 +47,7 @@ export { cleanText, quote } from './kit/clean-text.ts';
 export { FairQueue, type Limits as QueueLimits, type QueueRequest } from './kit/fair-queue.ts';
 export { secretsAdded, withoutSecrets } from './kit/hidden-secrets.ts';
 export { faultsIn } from './kit/input-faults.ts';
-export { deepFreeze, isObject, printWithin } from './kit/json.ts';
+export { deepFreeze, hasManyNames, isObject, MANY_NAMES, printWithin } from './kit/json.ts';
 export { membersOf, type Outline, outlineJson } from './kit/json-outline.ts';
 export { atFragment, escapeToken, pointerToken, tokensOf, unescapeToken } from './kit/json-pointer.ts';
 export { lazy } from './kit/lazy.ts';

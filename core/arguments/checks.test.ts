@@ -69,6 +69,14 @@ test('JSON text instead of an object or a list is parsed once, on the loop and i
 		assert.throws(() => checks.complete(toolWith(schema), { body: text }, NEVER), /\/body must be object/, text);
 });
 
+test('JSON texts that together have more names than are parsed at once stay texts', () => {
+	const textOf = (from: number): string =>
+		JSON.stringify(Object.fromEntries(Array.from({ length: 6000 }, (_, at) => [`n${from + at}`, 1])));
+	const tool = toolWith(object({ one: { type: 'object' }, other: { type: 'object' } }));
+	assert.equal(Object.keys((checks.complete(tool, { one: textOf(0) }, NEVER) as { one: object }).one).length, 6000);
+	assert.throws(() => checks.complete(tool, { one: textOf(0), other: textOf(6000) }, NEVER), /\/one must be object, got string/);
+});
+
 test('many values in a JSON text are checked in a thread, as they are without one', async () => {
 	const list = Array.from({ length: 2_000 }, (_, index) => ({ a: index }));
 	const tool = toolWith(object({ list: { type: 'array', items: { type: 'object' }, uniqueItems: true } }));

@@ -3,6 +3,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Json, JsonObject } from '../contract/nouns.ts';
 import { textFaults } from '../kit/input-faults.ts';
+import { hasManyNames } from '../kit/json.ts';
 import { atPointer, tokensOf } from '../kit/json-pointer.ts';
 
 /** The beginning of a text that may be an object or a list. */
@@ -12,7 +13,11 @@ const MAX_TEXTS = 100;
 /** Parses the texts for which a check expected an object or a list. @returns whether any was changed */
 export function parseTexts(args: JsonObject, errors: readonly ErrorObject[]): boolean {
 	const pointers = new Set(errors.filter(wantsContainer).map(({ instancePath }) => instancePath));
-	return [...pointers].slice(0, MAX_TEXTS).filter((pointer) => parseAt(args, pointer)).length > 0;
+	const wanted = [...pointers].slice(0, MAX_TEXTS);
+	const texts = wanted.map((pointer) => atPointer(args, pointer)).filter((text) => typeof text === 'string');
+	// The bound of a body holds for its texts together, which are parsed in one go.
+	if (hasManyNames(texts.join('\n'))) return false;
+	return wanted.filter((pointer) => parseAt(args, pointer)).length > 0;
 }
 
 function wantsContainer({ keyword, params }: ErrorObject): boolean {

@@ -4,6 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../contract/errors.ts';
 import { MAX_DEPTH, textFaults } from '../kit/input-faults.ts';
+import { withFewNames } from '../kit/json.ts';
 import { type Coding, codingOf, tooLarge } from './codings.ts';
 import { parseForm } from './queries.ts';
 
@@ -54,9 +55,9 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Parses JSON. @throws validation_failed naming what is too deep or cannot be stored; with a cause if it is not UTF-8 or not JSON */
+/** Parses JSON. @throws validation_failed naming what is too much, too deep or cannot be stored; with a cause if it is not UTF-8 or not JSON */
 export function parseJson(body: Buffer): unknown {
-	const text = decode(body);
+	const text = withFewNames(decode(body));
 	const value = parse(text);
 	if (isPlain(text)) return value;
 	const faults = textFaults(value);

@@ -3,7 +3,7 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from 'jose';
 import type { Context } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
-import { isObject } from '../kit/json.ts';
+import { hasManyNames, isObject, MANY_NAMES } from '../kit/json.ts';
 
 /** The limits of a key set, and the log level of a failure to read it. */
 export interface KeySetRules {
@@ -108,7 +108,9 @@ async function fetchSet(url: string, { maxBytes, maxKeys }: KeySetRules, context
 		signal: AbortSignal.timeout(TIMEOUT_MS),
 	});
 	if (status !== 200) throw new Error(`it answered ${status}`);
-	return readKeySet(JSON.parse(body.toString('utf8')), maxKeys);
+	const text = body.toString('utf8');
+	if (hasManyNames(text)) throw new Error(`it has ${MANY_NAMES}`);
+	return readKeySet(JSON.parse(text), maxKeys);
 }
 
 /**

@@ -1,8 +1,8 @@
-// Tests what counts as JSON, its size, and what freezing reaches.
+// Tests what counts as JSON, its size, what freezing reaches, and which texts have too many names to be parsed.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deepFreeze, measureJson, printWithin } from './json.ts';
+import { deepFreeze, hasManyNames, measureJson, printWithin, withFewNames } from './json.ts';
 
 const circular: { self?: unknown } = {};
 circular.self = [circular];
@@ -54,4 +54,47 @@ test('what fits is written as JSON.stringify writes it, no JSON too; what does n
 	const long = 'x'.repeat(2_001);
 	for (const value of [long, [long], { a: Number.NaN, b: long }, [deep(300), long], { a: new Map(), b: Array(2_001).fill(1) }])
 		assert.equal(printWithin(value, 2_000), null);
+});
+
+/** Names of eight characters, numbered. */
+const named = (count: number, from = 0): string[] => Array.from({ length: count }, (_, at) => `n${String(from + at).padStart(7, '0')}`);
+const members = (names: readonly string[]): string => names.map((name) => `"${name}":1`).join(',');
+const MOST = 10_000;
+
+const MANY: [title: string, json: string][] = [
+	['in one object', `{${members(named(MOST + 1))}}`],
+	['in objects of their own', `[${named(MOST + 1).map((name) => `{${members([name])}}`)}]`],
+	['nested', `${named(MOST + 1).map((name) => `{"${name}":`)}1${'}'.repeat(MOST + 1)}`],
+	['with space around them', `{${named(MOST + 1).map((name) => ` "${name}" \r\n\t : 1`)}}`],
+	['behind many equal ones', `[${`{"id":1},`.repeat(20_000)}{${members(named(MOST))}}]`],
+	['with quotes and backslashes in them', `{${named(MOST + 1).map((name) => String.raw`"\"${name}\\":"\\"`)}}`],
+	['that differ in what is escaped', `{${named(MOST + 1).map((name) => `"\\u${name.slice(-4)}${name}":1`)}}`],
+	['that end alike', `{${members(named(MOST + 1).map((name) => `${name}${'x'.repeat(80)}`))}}`],
+	['in two texts, a line each', `{${members(named(MOST / 2))}}\n{${members(named(MOST / 2 + 1, MOST / 2))}}`],
+	['behind a text that is not JSON', `["x\\\n{${members(named(MOST + 1))}}`],
+	['in a text that breaks off', `{${members(named(MOST + 1))},"x`],
+];
+for (const [title, json] of MANY) test(`too many different names ${title} are found`, () => assert.equal(hasManyNames(json), true));
+
+const FEW: [title: string, json: string][] = [
+	['as many as may be', `{${members(named(MOST))}}`],
+	['the same ones in every row', `[${`{${members(named(20))}},`.repeat(4000)}{}]`],
+	['different texts', `[${named(90_000).map((name) => `"${name}"`)}]`],
+	['different texts as values', `[${named(40_000).map((name) => `{"id":"${name}","at":1}`)}]`],
+	['JSON in a text', JSON.stringify({ text: `{${members(named(20_000))}}` })],
+	['colons and quotes in a text', JSON.stringify(named(20_000).map((name) => `\\"${name}\\":`))],
+	['a long text', `{"a":"${'x'.repeat(1_000_000)}"}`],
+	['an end within a name', `${'['.repeat(70_000)}${':'.repeat(20_000)}"x\\`],
+	['nothing', ''],
+];
+for (const [title, json] of FEW) test(`${title}: not too many names`, () => assert.equal(hasManyNames(json), false));
+
+test('a body with too many names is refused with what is expected, and another one is returned', () => {
+	assert.equal(withFewNames('{"a":1}'), '{"a":1}');
+	const message = 'The body has more than 10000 different names of members: send fewer at once, or the names as values in a list.';
+	assert.throws(() => withFewNames(`{${members(named(MOST + 1))}}`), {
+		code: 'validation_failed',
+		message,
+		details: [{ path: '', message }],
+	});
 });

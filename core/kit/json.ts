@@ -1,5 +1,8 @@
-// Checks on JSON values: their type, whether they are JSON at all and how large, and values that several callers share.
+// Checks on JSON: the type of a value, whether it is JSON at all and how large, values that several callers share; and the names in a text
+// that is not parsed yet.
 
+import { randomInt } from 'node:crypto';
+import { invalid } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
 
 /** Whether a value is a JSON object: neither null nor an array. */
@@ -116,4 +119,91 @@ function faultInList(list: readonly unknown[], measure: Measure, depth: number):
 function located(fault: string, key: string, { path }: Measure): string {
 	path.push(key);
 	return fault;
+}
+
+/** The most different names of members in a text that is parsed at once: V8 interns each, and makes a shape for most. */
+const MAX_NAMES = 10_000;
+/** A shorter text hardly has room for so many. */
+const MIN_CHARS = 64 * 1024;
+export const MANY_NAMES = `more than ${MAX_NAMES} different names of members`;
+
+/** Returns the text of a body. @throws validation_failed when it has too many names */
+export function withFewNames(body: string): string {
+	if (!hasManyNames(body)) return body;
+	throw invalid('', `The body has ${MANY_NAMES}: send fewer at once, or the names as values in a list.`);
+}
+
+/**
+ * Whether a text has so many different names that parsing it would block the event loop. Names that are repeated cost next to nothing, and
+ * so do strings that are no names. A name spelled with escapes is another one.
+ * @param json texts, one a line, may be checked together: a line feed ends a string, since JSON has none in it
+ */
+export const hasManyNames = (json: string): boolean => json.length >= MIN_CHARS && hasManyColons(json) && new Names(json).areMany();
+
+/** Whether there can be so many names: each is followed by a colon. */
+function hasManyColons(json: string): boolean {
+	let at = -1;
+	for (let count = 0; count <= MAX_NAMES; count++) {
+		at = json.indexOf(':', at + 1);
+		if (at === -1) return false;
+	}
+	return true;
+}
+
+const [LINE_FEED, SPACE, QUOTE, COLON, BACKSLASH] = [10, 32, 34, 58, 92];
+/** Places for names, of which a third is used at most. */
+const SLOTS = 32_768;
+/** Steps past places that are taken: a hundred times as many as usual. More would be names that were made to meet. */
+const MAX_STEPS = 50 * MAX_NAMES;
+/** The hash of nothing: a secret, so that nobody makes such names. */
+const SEED = randomInt(2 ** 31);
+const FACTOR = 0x01_00_01_93;
+
+/** The different names in a text, in a table of where each begins: a set of strings would take longer than parsing. */
+class Names {
+	readonly #json: string;
+	readonly #starts = new Int32Array(SLOTS);
+	#count = 0;
+	#steps = 0;
+
+	constructor(json: string) {
+		this.#json = json;
+	}
+
+	areMany(): boolean {
+		const json = this.#json;
+		for (let start = json.indexOf('"') + 1; start > 0 && this.#count <= MAX_NAMES && this.#steps <= MAX_STEPS; ) {
+			let hash = SEED;
+			let at = start;
+			for (let code = json.charCodeAt(at); code !== QUOTE && code !== LINE_FEED && at < json.length; code = json.charCodeAt(++at)) {
+				if (code === BACKSLASH && json.charCodeAt(at + 1) !== LINE_FEED) at++;
+				hash = Math.imul(hash ^ code, FACTOR);
+			}
+			const end = at++;
+			while (json.charCodeAt(at) <= SPACE) at++;
+			if (json.charCodeAt(at) === COLON) this.#add(start, end, hash);
+			start = json.indexOf('"', at) + 1;
+		}
+		return this.#count > MAX_NAMES || this.#steps > MAX_STEPS;
+	}
+
+	#add(start: number, end: number, hash: number): void {
+		for (let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1); ; slot = (slot + 1) % SLOTS) {
+			const other = this.#starts[slot] ?? 0;
+			if (other > 0 && this.#isSame(other, start, end)) return;
+			if (other === 0) {
+				this.#starts[slot] = start;
+				this.#count++;
+				return;
+			}
+			this.#steps++;
+		}
+	}
+
+	/** Whether the name at `other` is the one from `start` to the quote at `end`. */
+	#isSame(other: number, start: number, end: number): boolean {
+		const distance = start - other;
+		for (let at = start; at <= end; at++) if (this.#json.charCodeAt(at) !== this.#json.charCodeAt(at - distance)) return false;
+		return true;
+	}
 }

@@ -16,6 +16,31 @@ const texts = ({ content }: ToolResult): string[] => content.map((block) => (blo
 const items = (count: number): Json[] =>
 	Array.from({ length: count }, (_, id) => ({ id, name: `item ${id}`, tags: ['a', 'b'], none: null }));
 
+describe('An answer with more names than are parsed at once', () => {
+	const named = (count: number): JsonObject => Object.fromEntries(Array.from({ length: count }, (_, at) => [`name ${at}`, at]));
+	const NOTE = 'The answer has more than 10000 different names of members, so it is not read as data.';
+
+	test('is a text, with a note', async () => {
+		const whole = JSON.stringify({ items: named(10_000) });
+		assert.deepEqual(await jsonResult(whole), { content: [whole, NOTE].map((text) => ({ type: 'text', text })) });
+		const { structured } = await jsonResult(JSON.stringify(named(10_000)));
+		assert.deepEqual(structured, named(10_000));
+	});
+
+	test('is the beginning of a text when it is too long', async () => {
+		const whole = JSON.stringify(
+			Array.from({ length: 60 }, (_, at) => ({
+				[`row ${at}`]: named(1000),
+				...Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`${at}/${n}`, 1])),
+			})),
+		);
+		assert.ok(whole.length > MiB);
+		const { structured, content } = await jsonResult(whole);
+		assert.equal(structured, undefined);
+		assert.match(texts({ content })[0] ?? '', /\[cut: the first 1048576 of \d+ characters\]$/);
+	});
+});
+
 describe('Integers with more digits than a double can represent', () => {
 	const whole =
 		'{"id":12345678901234567890,"list":[-9007199254740993,9007199254740992],"f":1.10,"s":"\\\\\\": 12345678901234567890","e":1e20}';

@@ -8,6 +8,7 @@ import type { OutboundResponse } from '../contract/outbound.ts';
 import { cleanText } from './clean-text.ts';
 import { withoutSecrets } from './hidden-secrets.ts';
 import { textOfHtml } from './html-text.ts';
+import { hasManyNames, MANY_NAMES } from './json.ts';
 import { cutJson } from './json-cut.ts';
 import { mayRound, quoteLongIntegers } from './json-integers.ts';
 
@@ -62,11 +63,12 @@ export function textResult(whole: string): ToolResult {
 
 /**
  * Builds a result with text and data. JSON that is too long or nested too deeply is cut to JSON of its shape, and a second text says
- * what was cut. If that would violate `schema`, or the text is not JSON, the result is the text alone.
+ * what was cut. If that would violate `schema`, or the text is not JSON or has too many names to be parsed, the result is the text alone.
  * @param schema that the data fits
  */
 export async function jsonResult(whole: string, schema: JsonSchema | null = null): Promise<ToolResult> {
 	if (whole.length <= MAX_TEXT_CHARACTERS) {
+		if (hasManyNames(whole)) return { content: [text(whole), text(`The answer has ${MANY_NAMES}, so it is not read as data.`)] };
 		const read = readData(whole, schema);
 		const data = read instanceof Promise ? await read : read;
 		if (data === null) return textResult(whole);
@@ -75,7 +77,7 @@ export async function jsonResult(whole: string, schema: JsonSchema | null = null
 	const cut = await cutJson(whole, { maxChars: MAX_TEXT_CHARACTERS, maxDepth: MAX_DEPTH, schema });
 	// Parsing takes a time slice of its own.
 	await nextTurn();
-	const data = cut === null ? null : await readData(cut.text, schema);
+	const data = cut === null || hasManyNames(cut.text) ? null : await readData(cut.text, schema);
 	if (cut === null || data === null) return textResult(whole);
 	return { content: [cut.text, describeCuts(cut.notes), ...data.notes].map(text), structured: data.structured };
 }

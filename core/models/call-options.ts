@@ -3,6 +3,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { JsonSchema } from '../contract/nouns.ts';
 import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../contract/providers.ts';
+import { hasManyNames } from '../kit/json.ts';
 
 type Prompted<R extends LanguageModelV4Message['role']> = Extract<LanguageModelV4Message, { role: R }>;
 type Schema = NonNullable<Extract<LanguageModelV4CallOptions['responseFormat'], { type: 'json' }>['schema']>;
@@ -36,11 +37,12 @@ const choiceOf = (choice: NonNullable<ChatRequest['toolChoice']>) =>
 /** The results of tools that follow each other are one message, as some wires want it. */
 function promptOf(messages: readonly ChatMessage[]): LanguageModelV4Prompt {
 	const names = new Map<string, string>();
+	const read = hasManyNames(messages.map(argumentsIn).join('\n')) ? asWritten : inputOf;
 	const prompt: LanguageModelV4Prompt = [];
 	for (const message of messages) {
 		if (message.role === 'system') prompt.push({ role: 'system', content: message.content });
 		else if (message.role === 'user') prompt.push({ role: 'user', content: userParts(message.content) });
-		else if (message.role === 'assistant') prompt.push(assistantOf(message, names));
+		else if (message.role === 'assistant') prompt.push(assistantOf(message, names, read));
 		else {
 			const before = prompt.at(-1);
 			const result = resultOf(message, names);
@@ -61,14 +63,24 @@ const userPart = (part: ChatPart): Prompted<'user'>['content'][number] =>
 
 type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>;
 
-function assistantOf({ content, toolCalls = [] }: AssistantMessage, names: Map<string, string>): Prompted<'assistant'> {
+function assistantOf(
+	{ content, toolCalls = [] }: AssistantMessage,
+	names: Map<string, string>,
+	read: (text: string) => unknown,
+): Prompted<'assistant'> {
 	for (const { id, name } of toolCalls) names.set(id, name);
 	const calls = toolCalls.map(({ id, name, arguments: text }) => ({
 		...{ type: 'tool-call' as const, toolCallId: id, toolName: name },
-		input: inputOf(text),
+		input: read(text),
 	}));
 	return { role: 'assistant', content: [...(content ? [{ type: 'text' as const, text: content }] : []), ...calls] };
 }
+
+const argumentsIn = (message: ChatMessage): string =>
+	message.role === 'assistant' ? (message.toolCalls ?? []).map(({ arguments: text }) => text).join('\n') : '';
+
+/** Arguments that all together have too many names to be parsed stay texts, too. */
+const asWritten = (text: string): string => text;
 
 /** Arguments that are no JSON stay the text that the model wrote; none at all are none. */
 function inputOf(text: string): unknown {

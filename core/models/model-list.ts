@@ -3,7 +3,7 @@
 import { GatewayError } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
 import type { ChatModel } from '../contract/providers.ts';
-import { isObject } from '../kit/json.ts';
+import { hasManyNames, isObject } from '../kit/json.ts';
 import type { FetchLike } from './provider-fetch.ts';
 
 /** The most models that are listed. */
@@ -13,7 +13,7 @@ const MAX_ID_CHARS = 200;
 /** @param send a `providerFetch`. @throws what it throws, and upstream_failed for an answer that is no list */
 export async function listModels(send: FetchLike, url: string, headers: Record<string, string>): Promise<ChatModel[]> {
 	const answer = await send(url, { headers });
-	const found: unknown = await answer.json().catch(() => null);
+	const found = parsed(await answer.text().catch(() => ''));
 	const data = isObject(found) ? found['data'] : null;
 	if (!Array.isArray(data)) throw new GatewayError('upstream_failed', 'The model provider sent no list of models.');
 	return data
@@ -22,4 +22,14 @@ export async function listModels(send: FetchLike, url: string, headers: Record<s
 			return typeof id === 'string' && id !== '' && id.length <= MAX_ID_CHARS ? [{ id }] : [];
 		})
 		.slice(0, MAX_MODELS);
+}
+
+/** Returns null for what is not JSON, or would be parsed for too long. */
+function parsed(text: string): unknown {
+	if (hasManyNames(text)) return null;
+	try {
+		return JSON.parse(text);
+	} catch {
+		return null;
+	}
 }

@@ -2,6 +2,7 @@
 
 import type { ModelCall } from '../contract/models.ts';
 import type { Json, JsonSchema } from '../contract/nouns.ts';
+import { hasManyNames, MANY_NAMES } from '../kit/json.ts';
 
 const MOST_NAMED = 10;
 /** A longer text would be parsed for too long. */
@@ -18,6 +19,7 @@ export async function readStructured(
 	const trimmed = text.trim();
 	const json = FENCED.exec(trimmed)?.[1] ?? trimmed;
 	if (json.length > MAX_CHARS) return { faults: `It has more than ${MAX_CHARS} characters.` };
+	if (hasManyNames(json)) return { faults: `It has ${MANY_NAMES}.` };
 	let value: Json;
 	try {
 		value = JSON.parse(json) as Json;

@@ -290,3 +290,11 @@ test('An aborted call stops the request', async (t) => {
 	await assert.rejects(run(t, { endpoint: upstream.origin }, { id: 1 }, { signal: caller.signal }), /client gone/);
 	await closed.promise;
 });
+
+test('Data with more names than are parsed at once is a text', async (t) => {
+	const data = { pets: Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`pet${at}`, at])) };
+	const { origin } = await httpUpstream(t, (_request, response) => void response.end(JSON.stringify({ data })));
+	const texts = [JSON.stringify(data), 'The answer has more than 10000 different names of members, so it is not read as data.'];
+	const content = texts.map((text) => ({ type: 'text', text }));
+	assert.deepEqual(await run(t, { endpoint: `${origin}/graphql` }, { id: 1 }), { content });
+});

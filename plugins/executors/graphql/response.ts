@@ -5,6 +5,7 @@ import {
 	decodeText,
 	excerptOf,
 	failedResult,
+	hasManyNames,
 	isObject,
 	type Json,
 	type JsonSchema,
@@ -85,7 +86,7 @@ function topLevel(outline: Outline): Map<string, string> | null {
 async function readData(data: string, schema: JsonSchema | null): Promise<ToolResult | null> {
 	if (!data.startsWith('{')) return null;
 	const result = await jsonResult(data, schema);
-	const isJson = result.structured !== undefined || data.length > MAX_CHECKED_CHARACTERS;
+	const isJson = result.structured !== undefined || data.length > MAX_CHECKED_CHARACTERS || hasManyNames(data);
 	return isJson ? result : null;
 }
 

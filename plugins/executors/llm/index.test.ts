@@ -74,6 +74,13 @@ test('a second wrong answer is a failed run that says what does not fit', async 
 	assert.match(content[0]?.type === 'text' ? content[0].text : '', /asked twice[\s\S]*It is not JSON/);
 });
 
+test('an answer with more names than are parsed at once does not fit', async (t) => {
+	const many = JSON.stringify(Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`n${at}`, at])));
+	const { run, sent } = await scripted(t, [many, '{"city":"Bern","days":1}']);
+	assert.deepEqual((await run({ outputSchema: SCHEMA })).structured, { city: 'Bern', days: 1 });
+	assert.match(sent[1]?.messages[2]?.content ?? '', /It has more than 10000 different names/);
+});
+
 test('an answer that was cut says so, one that was held back is a failed run', async (t) => {
 	const cut = await scripted(t, ['Zür'], 'length');
 	const { content, isError } = await cut.run({});

@@ -1,6 +1,14 @@
 // Answers that have to be JSON of a schema: one that does not fit is sent back to the model once, with its faults.
 
-import type { Call, Json, JsonSchema, ModelRequest, ToolResult } from '../../../core/index.ts';
+import {
+	type Call,
+	hasManyNames,
+	type Json,
+	type JsonSchema,
+	MANY_NAMES,
+	type ModelRequest,
+	type ToolResult,
+} from '../../../core/index.ts';
 
 const MAX_NAMED = 10;
 /** A longer text would be parsed for too long. */
@@ -29,6 +37,7 @@ async function readAnswer(text: string, schema: JsonSchema, call: Call): Promise
 	const trimmed = text.trim();
 	const json = FENCED.exec(trimmed)?.[1] ?? trimmed;
 	if (json.length > MAX_JSON) return { faults: `It has more than ${MAX_JSON} characters.` };
+	if (hasManyNames(json)) return { faults: `It has ${MANY_NAMES}.` };
 	const structured = parse(json);
 	if (structured === undefined) return { faults: 'It is not JSON.' };
 	const faults = await call.faults(schema, structured);

@@ -66,9 +66,16 @@ test('Several calls of one answer run at once, within the bound, and are told in
 	);
 });
 
+const named = (from: number): JsonObject => Object.fromEntries(Array.from({ length: 6000 }, (_, at) => [`n${from + at}`, at]));
+
 const MISTAKES: [what: string, said: Said, says: RegExp][] = [
 	['a tool that is not there', { calls: [{ name: 'nothing', args: {} }] }, /There is no tool "nothing"/],
 	['arguments that are no JSON', { calls: [{ name: 'refund', args: '{"amount":' }] }, /not JSON/],
+	[
+		'arguments that together have more names than are parsed at once',
+		{ calls: [0, 6000].map((from) => ({ name: 'refund', args: named(from) })) },
+		/more than 10000 different names/,
+	],
 	['arguments that are a list', { calls: [{ name: 'refund', args: '[1]' }] }, /must be a JSON object/],
 	['arguments that do not fit', find('seven'), /\/id must be integer/],
 	['a tool that fails', { calls: [{ name: 'fail', args: {} }] }, /no luck/],

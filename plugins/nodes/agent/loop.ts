@@ -5,11 +5,13 @@ import {
 	type ChatMessage,
 	type ChatToolCall,
 	GatewayError,
+	hasManyNames,
 	hintsOf,
 	isObject,
 	type Json,
 	type JsonObject,
 	type JsonSchema,
+	MANY_NAMES,
 	type ModelAnswer,
 	type NodeCall,
 	type RunResult,
@@ -126,7 +128,8 @@ export class Loop {
 
 	/** Runs the tools of an answer, after all questions about them, and adds the results for the model. */
 	async #answer({ text, toolCalls }: Turn, turn: number): Promise<void> {
-		const prepared = toolCalls.map((call) => this.#prepare(call));
+		const isTooMuch = hasManyNames(toolCalls.map(({ arguments: written }) => written).join('\n'));
+		const prepared = toolCalls.map((call) => this.#prepare(call, isTooMuch));
 		const refusals = await Promise.all(prepared.map((one, at) => this.#approve(one, `${turn}:${at}`)));
 		const told = await inParallel(prepared, this.#given.parallelCalls, (one, at) => this.#run(refusals[at] ?? one, `${turn}:${at}`));
 		await this.#askClient(prepared, told, turn);
@@ -150,11 +153,13 @@ export class Loop {
 		for (const [index, { at }] of calls.entries()) told[at] = cut(results?.[index] ?? '', this.#given.maxResultChars);
 	}
 
-	#prepare(call: ChatToolCall): Prepared {
+	/** @param isTooMuch whether parsing the arguments of all calls would take too long */
+	#prepare(call: ChatToolCall, isTooMuch: boolean): Prepared {
 		const { name, arguments: written } = call;
 		if (this.#call.clientTools?.list.some((tool) => tool.name === name)) return { client: call };
 		const offered = this.#box.tools.find(({ chat }) => chat.name === name);
 		if (!offered) return { refused: `There is no tool "${name.slice(0, MOST_NAME_CHARS)}".` };
+		if (isTooMuch) return { refused: `The arguments of these calls have ${MANY_NAMES}: make fewer calls at once, or smaller ones.` };
 		try {
 			const args: unknown = JSON.parse(written.trim() === '' ? '{}' : written);
 			return isObject(args) ? { offered, args } : { refused: 'The arguments must be a JSON object.' };

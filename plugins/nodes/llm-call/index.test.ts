@@ -67,8 +67,17 @@ test('An answer that does not fit is repaired once, with its faults', async (t) 
 	assert.match(String(repair?.content), /does not fit:\n\/mood /);
 });
 
+const MANY = JSON.stringify(Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`n${at}`, at])));
+
 const REFUSED: [what: string, answers: Parameters<typeof nodeWorld>[1], more: JsonObject, says: RegExp, asked: number][] = [
 	['two answers that do not fit', { answers: ['no', 'no'] }, { output: { schema: SCHEMA } }, /not JSON of the schema: It is not JSON/, 2],
+	[
+		'answers with more names than are parsed at once',
+		{ answers: [MANY, MANY] },
+		{ output: { schema: SCHEMA } },
+		/It has more than 10000 different names/,
+		2,
+	],
 	['one, where no repair is wanted', { answers: ['no', '{}'] }, { output: { schema: SCHEMA, repair: false } }, /It is not JSON/, 1],
 	[
 		'one that was cut',

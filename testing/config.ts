@@ -39,6 +39,13 @@ export function describeManifest(
 	});
 }
 
+/** Returns what the functions of a plugin get as `operator`: the given configuration, completed by the defaults, and frozen as in the service. */
+export function operatorFor({ operator }: { operator?: ObjectSchema | undefined }, given: JsonObject = {}): unknown {
+	const { value, error } = operator?.validate(given) ?? { value: {} };
+	assert.equal(error, undefined, `the operator's configuration that the test gives by \`operator\`: ${error?.message}`);
+	return frozen<unknown>(value);
+}
+
 /** Returns the value, which throws when somebody changes it. */
 export function frozen<T>(value: T): T {
 	if (value !== null && typeof value === 'object') {

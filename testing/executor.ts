@@ -7,6 +7,7 @@ import { asGatewayError } from '../core/contract/errors.ts';
 import { createEgress } from '../core/egress/egress.ts';
 import type { AgentRuns, Api, Call, Json, JsonObject, Models, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
 import { assertHidden, CANARY, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
+import { operatorFor } from './config.ts';
 import { type FakeCallOptions, fakeCall, loopbackCall } from './fake-call.ts';
 import { assertResult, isRefusal, outcome } from './outcome.ts';
 import type { Upstream } from './upstream.ts';
@@ -190,12 +191,12 @@ async function assertKept(
 		};
 		await see('the result', executor.execute({ text: 'x' }, parsed, fake.call));
 		await see('the preview', executor.preview?.({ text: 'x' }, parsed, fake.call));
-		await see('the check', executor.check?.(parsed, saving()));
+		await see('the check', executor.check?.(parsed, { ...saving(), operator: operatorFor(executor, operator) }));
 		assertHidden('the log', fake.lines, texts);
 	}
 }
 
-function describeConfig({ executor, bad, config, hasAddress, api }: ExecutorFixture): void {
+function describeConfig({ executor, bad, config, hasAddress, api, operator }: ExecutorFixture): void {
 	test('takes what it should and refuses any other field by its name', async () => {
 		const good = config('https://api.example.com');
 		await executor.config.validateAsync(good);
@@ -216,7 +217,7 @@ function describeConfig({ executor, bad, config, hasAddress, api }: ExecutorFixt
 		// An API's address is checked when the API is saved.
 		if (!executor.check || !hasAddress || api) return;
 		const egress = createEgress({ allow: [] });
-		const context = saving(egress.check, egress.checkAddress);
+		const context = { ...saving(egress.check, egress.checkAddress), operator: operatorFor(executor, operator) };
 		try {
 			await executor.check(await executor.config.validateAsync(config('http://93.184.215.14')), context);
 			for (const origin of [...PRIVATE, ...LOOPBACK]) {

@@ -20,7 +20,7 @@ import type {
 } from '../core/index.ts';
 import { assertHidden, isSecretive, plantedFor } from './canary.ts';
 import { type LogLine, logInto } from './collected-log.ts';
-import { type ConfigSamples, describeManifest, frozen } from './config.ts';
+import { type ConfigSamples, describeManifest, frozen, operatorFor } from './config.ts';
 import { loopbackCall } from './fake-call.ts';
 import { sampleTool } from './samples.ts';
 import { lentBy, saving, SILENT as silent } from './waiting.ts';
@@ -78,7 +78,7 @@ export function nodeContract(node: PipelineNode, options: NodeOptions): void {
 
 		for (const [at, { config, graph, paths }] of (fixture.wrong ?? []).entries())
 			test(`the faults of graph ${at} are found all at once, each with a pointer into its config`, async () => {
-				const faults = (await node.check?.(parse(node, config), graph, savingNode())) ?? [];
+				const faults = (await node.check?.(parse(node, config), graph, savingNode(fixture))) ?? [];
 				assert.deepEqual(
 					faults.map(({ path }) => path),
 					paths,
@@ -91,15 +91,17 @@ export function nodeContract(node: PipelineNode, options: NodeOptions): void {
 	});
 }
 
-function describeSample({ node, start }: NodeFixture, sample: NodeSample): void {
+function describeSample(fixture: NodeFixture, sample: NodeSample): void {
+	const { node, start } = fixture;
+	const operator = operatorFor(node, fixture.operator);
 	/** Runs the node as core does: again from the beginning once somebody has answered. */
 	const run = async (t: TestContext, origin: string, options: CallOptions = {}): Promise<NodeOutput> => {
 		const config = frozen(parse(node, sample.config(origin)));
 		try {
-			return await node.run(frozen(sample.input), config, lend(t, sample, options));
+			return await node.run(frozen(sample.input), config, lend(t, sample, { ...options, operator }));
 		} catch (error) {
 			if (!(error instanceof Suspended)) throw error;
-			return node.run(frozen(sample.input), config, lend(t, sample, { ...options, answered: true }));
+			return node.run(frozen(sample.input), config, lend(t, sample, { ...options, operator, answered: true }));
 		}
 	};
 	const begin = async (t: TestContext) => (await start?.(t)) ?? { origin: '', connections: () => 0 };
@@ -138,7 +140,7 @@ function describeSample({ node, start }: NodeFixture, sample: NodeSample): void 
 		test('it suspends before it does anything else', async (t) => {
 			const { origin, connections } = await begin(t);
 			const config = parse(node, sample.config(origin));
-			await assert.rejects(node.run(sample.input, config, lend(t, sample, { sealed: true })), Suspended);
+			await assert.rejects(node.run(sample.input, config, lend(t, sample, { operator, sealed: true })), Suspended);
 			assert.equal(connections(), 0);
 		});
 
@@ -166,23 +168,23 @@ function describeSample({ node, start }: NodeFixture, sample: NodeSample): void 
 				edges,
 				ancestors: [],
 			};
-			assert.deepEqual(await node.check?.(config, graph, savingNode()), []);
+			assert.deepEqual(await node.check?.(config, graph, savingNode(fixture)), []);
 		});
 }
 
 /** Runs every sample with canaries in its config; together they hold each secret of the schema. */
-async function assertKept({ node, start, samples, operator: given }: NodeFixture, t: TestContext): Promise<void> {
+async function assertKept({ node, start, samples, operator: own }: NodeFixture, t: TestContext): Promise<void> {
 	const origin = (await start?.(t))?.origin ?? 'https://api.example.com';
 	const configs = samples.map(({ config }) => config(origin));
-	for (const [at, { config, operator, texts }] of (await plantedFor(node, configs, given)).entries()) {
+	for (const [at, { config, operator, texts }] of (await plantedFor(node, configs, own)).entries()) {
 		const sample = samples[at] ?? assert.fail();
 		const lines: LogLine[] = [];
-		const parts = { log: logInto(lines), operator: node.operator?.validate(operator ?? {}).value ?? {} };
-		const call = lentBy(lend(t, sample, { answered: true }), parts) as NodeCall;
+		const given = { operator: operatorFor(node, operator), answered: true };
+		const call = lentBy(lend(t, sample, given), { log: logInto(lines) }) as NodeCall;
 		const graph = { nodeId: 'it', nodes: [{ id: 'it', type: node.name }], edges: [], ancestors: [] };
 		for (const work of [
 			async () => node.run(sample.input, parse(node, config), call),
-			async () => node.check?.(parse(node, config), graph, savingNode()),
+			async () => node.check?.(parse(node, config), graph, savingNode({ node, operator })),
 		]) {
 			const [seen] = await Promise.allSettled([work()]);
 			assertHidden(seen.status === 'fulfilled' ? 'the output' : 'the error', seen, texts);
@@ -197,18 +199,24 @@ interface CallOptions {
 	sealed?: boolean;
 	/** `suspend` returns the answer. */
 	answered?: boolean;
+	/** The operator's configuration, parsed. */
+	operator?: unknown;
 }
 
 /** The end of a run that waits for an answer. */
 class Suspended extends Error {}
 
 /** The context in which every tool of a config passes. */
-const savingNode = (): NodeSaveContext => ({ ...saving(), toolFaults: async () => [] });
+const savingNode = ({ node, operator }: { node: PipelineNode; operator?: JsonObject | undefined }): NodeSaveContext => ({
+	...saving(),
+	operator: operatorFor(node, operator),
+	toolFaults: async () => [],
+});
 
 /** A tool's answer that is JSON. */
 const resultOf = (structured: Json): RunResult => ({ content: [{ type: 'text', text: JSON.stringify(structured) }], structured });
 
-function lend(t: TestContext, sample: NodeSample, { signal, sealed, answered }: CallOptions): NodeCall {
+function lend(t: TestContext, sample: NodeSample, { signal, sealed, answered, operator }: CallOptions): NodeCall {
 	const { values = {}, agreed, results = {}, tool } = sample;
 	const given = loopbackCall(t, signal ? { signal } : {});
 	let steps = 0;
@@ -251,7 +259,7 @@ function lend(t: TestContext, sample: NodeSample, { signal, sealed, answered }: 
 			steps > 0 ? open[name]?.(...args) : assert.fail(`it used ${name}`);
 	const names = [...Object.keys(given), ...Object.keys(others)].filter((name) => name !== 'signal');
 	const closed = sealed ? Object.fromEntries(names.map((name) => [name, untouched(name)])) : {};
-	return lentBy(given, { ...others, log: silent, progress: () => undefined, ...kept, ...closed, ...parts }) as NodeCall;
+	return lentBy(given, { ...others, log: silent, progress: () => undefined, ...kept, ...closed, operator, ...parts }) as NodeCall;
 }
 
 /** Fills placeholders that are whole texts, as far as the samples have them. */

@@ -7,7 +7,7 @@ import { createEgress } from '../core/egress/egress.ts';
 import type { ChatChunk, ChatRequest, ChatToolCall, JsonObject, LlmProvider, ProviderContext } from '../core/index.ts';
 import { assertHidden, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
 import { type LogLine, logInto } from './collected-log.ts';
-import { type ConfigSamples, describeManifest, frozen } from './config.ts';
+import { type ConfigSamples, describeManifest, frozen, operatorFor } from './config.ts';
 import { loopbackCall } from './fake-call.ts';
 import { type Folded, fold } from './provider-answers.ts';
 import type { Upstream } from './upstream.ts';
@@ -87,7 +87,7 @@ export function providerContract(provider: LlmProvider, options: ProviderOptions
 	const ask = (origin: string, request: ChatRequest, context: ProviderContext): AsyncIterable<ChatChunk> =>
 		provider.chat(frozen(request), parsed(origin), context);
 	const answer = async (t: TestContext, behaviour: ModelBehaviour, request = asking('hello')): Promise<Folded> =>
-		fold(ask((await start(t, behaviour)).origin, request, lend(t)));
+		fold(ask((await start(t, behaviour)).origin, request, lend(fixture, t)));
 
 	describe(`${provider.name} keeps the providers’ contract`, () => {
 		describeManifest(provider, { good: fixture.config('https://api.example.com'), bad: fixture.bad });
@@ -111,7 +111,7 @@ export function providerContract(provider: LlmProvider, options: ProviderOptions
 
 		test('a piece is handed on before the next one arrives', async (t) => {
 			const { origin } = await start(t, 'pause');
-			const chunks = ask(origin, asking('x'), lend(t))[Symbol.asyncIterator]();
+			const chunks = ask(origin, asking('x'), lend(fixture, t))[Symbol.asyncIterator]();
 			const first = await chunks.next();
 			assert.ok(!first.done && first.value.type === 'text');
 			await chunks.return?.();
@@ -119,7 +119,7 @@ export function providerContract(provider: LlmProvider, options: ProviderOptions
 
 		test(`${AT_ONCE} answers at once do not mix`, async (t) => {
 			const { origin } = await start(t, 'echo');
-			const context = lend(t);
+			const context = lend(fixture, t);
 			const texts = Array.from({ length: AT_ONCE }, (_, at) => `question ${at}`);
 			const answers = await Promise.all(texts.map((text) => fold(ask(origin, asking(text), context))));
 			assert.deepEqual(
@@ -142,7 +142,8 @@ export function providerContract(provider: LlmProvider, options: ProviderOptions
 				try {
 					for (const origin of PRIVATE)
 						await assert.rejects(
-							provider.check?.(parsed(origin), saving(egress.check)) ?? assert.fail(),
+							provider.check?.(parsed(origin), { ...saving(egress.check), operator: operatorFor(provider, fixture.operator) }) ??
+								assert.fail(),
 							withCode('egress_refused'),
 							origin,
 						);
@@ -154,7 +155,7 @@ export function providerContract(provider: LlmProvider, options: ProviderOptions
 		if (provider.models)
 			test('its models are listed by their names', async (t) => {
 				const { origin } = await start(t, 'echo');
-				const models = (await provider.models?.(parsed(origin), lend(t))) ?? [];
+				const models = (await provider.models?.(parsed(origin), lend(fixture, t))) ?? [];
 				assert.ok(models.length > 0 && models.every(({ id }) => typeof id === 'string' && id !== ''));
 			});
 
@@ -172,14 +173,11 @@ export function providerContract(provider: LlmProvider, options: ProviderOptions
 /** The behaviours after which a chat ends by itself. */
 const ANSWERING = ['echo', 'tools', 'refuse', 'key', 'busy', 'fail', 'reset', 'break', 'cut', 'nonsense'] as const;
 
-async function assertKept(
-	{ provider, config, secretConfig = config, operator: given }: ProviderFixture,
-	origin: string,
-	t: TestContext,
-): Promise<void> {
+async function assertKept(fixture: ProviderFixture, origin: string, t: TestContext): Promise<void> {
+	const { provider, config, secretConfig = config, operator: given } = fixture;
 	for (const { config: planted, operator, texts } of await plantedFor(provider, secretConfig(origin), given)) {
 		const lines: LogLine[] = [];
-		const context = { ...lend(t), log: logInto(lines), operator: provider.operator?.validate(operator ?? {}).value ?? {} };
+		const context = { ...lend({ provider, operator }, t), log: logInto(lines) };
 		const parsed: unknown = await provider.config.validateAsync(planted);
 		const chunks: ChatChunk[] = [];
 		const chat = async (): Promise<void> => {
@@ -191,7 +189,7 @@ async function assertKept(
 		};
 		await see('the chat', chat());
 		await see('the models', provider.models?.(parsed, context));
-		await see('the check', provider.check?.(parsed, saving()));
+		await see('the check', provider.check?.(parsed, { ...saving(), operator: context.operator }));
 		assertHidden('the prices', provider.prices?.('small', parsed) ?? null, texts);
 		assertHidden('the answer', chunks, texts);
 		assertHidden('the log', lines, texts);
@@ -209,11 +207,12 @@ const FAILURES: readonly [behaviour: ModelBehaviour, code: string][] = [
 	['nonsense', 'upstream_failed'],
 ];
 
-function describeFailures({ start }: ProviderFixture, ask: Ask): void {
+function describeFailures(fixture: ProviderFixture, ask: Ask): void {
+	const { start } = fixture;
 	for (const [behaviour, code] of FAILURES)
 		test(`with ${code} when the server does “${behaviour}”, after one request, and without the key`, async (t) => {
 			const { origin, requests } = await start(t, behaviour);
-			const failed = asGatewayError(await failureOf(fold(ask(origin, asking('x'), lend(t)))));
+			const failed = asGatewayError(await failureOf(fold(ask(origin, asking('x'), lend(fixture, t)))));
 			assert.equal(failed?.code, code, failed?.message);
 			assert.ok(!JSON.stringify([failed?.message, failed?.details]).includes(KEY));
 			assert.equal(requests(), 1);
@@ -225,23 +224,25 @@ function describeFailures({ start }: ProviderFixture, ask: Ask): void {
 			const { origin } = await start(t, behaviour);
 			const seen: ChatChunk[] = [];
 			const reading = (async () => {
-				for await (const chunk of ask(origin, asking('x'), lend(t))) seen.push(chunk);
+				for await (const chunk of ask(origin, asking('x'), lend(fixture, t))) seen.push(chunk);
 			})();
 			await assert.rejects(reading, withCode('upstream_failed'));
 			assert.ok(seen.length > 0 && seen.every(({ type }) => type !== 'end'));
 		});
 
 	test('with egress_refused before a byte when the guard refuses the address', async (t) => {
-		for (const origin of PRIVATE) await assert.rejects(fold(ask(origin, asking('x'), lend(t))), withCode('egress_refused'), origin);
+		for (const origin of PRIVATE)
+			await assert.rejects(fold(ask(origin, asking('x'), lend(fixture, t))), withCode('egress_refused'), origin);
 	});
 }
 
-function describeStops({ start }: ProviderFixture, ask: Ask): void {
+function describeStops(fixture: ProviderFixture, ask: Ask): void {
+	const { start } = fixture;
 	for (const behaviour of ['hang', 'pause', 'flood'] as const)
 		test(`when the caller leaves a server that does “${behaviour}”, down to the connection`, async (t) => {
 			const upstream = await start(t, behaviour);
 			const caller = new AbortController();
-			const reading = failureOf(fold(ask(upstream.origin, asking('x'), lend(t, caller.signal))));
+			const reading = failureOf(fold(ask(upstream.origin, asking('x'), lend(fixture, t, caller.signal))));
 			await until(() => upstream.requests() === 1, 'the request arrives', 5);
 			caller.abort(new Error('the caller left'));
 			assert.ok(await isBeforeTimer(5_000, reading), 'it goes on');
@@ -250,20 +251,25 @@ function describeStops({ start }: ProviderFixture, ask: Ask): void {
 
 	test('when its consumer wants no more', async (t) => {
 		const upstream = await start(t, 'flood');
-		for await (const chunk of ask(upstream.origin, asking('x'), lend(t))) if (chunk.type === 'text') break;
+		for await (const chunk of ask(upstream.origin, asking('x'), lend(fixture, t))) if (chunk.type === 'text') break;
 		await until(() => upstream.open() === 0, 'the connection is closed', 5);
 	});
 
 	test('before it begins, when the caller is gone already', async (t) => {
 		const upstream = await start(t, 'echo');
-		await failureOf(fold(ask(upstream.origin, asking('x'), lend(t, AbortSignal.abort(new Error('gone'))))));
+		await failureOf(fold(ask(upstream.origin, asking('x'), lend(fixture, t, AbortSignal.abort(new Error('gone'))))));
 		assert.equal(upstream.requests(), 0);
 	});
 }
 
-function lend(t: TestContext, signal = new AbortController().signal): ProviderContext {
-	const { request, stream, fetch, connect, memo, operator } = lentBy(loopbackCall(t, { signal }), {});
-	return { log: silent, request, stream, fetch, connect, memo, operator, signal };
+interface Configured {
+	provider: LlmProvider;
+	operator?: JsonObject | undefined;
+}
+
+function lend({ provider, operator }: Configured, t: TestContext, signal = new AbortController().signal): ProviderContext {
+	const { request, stream, fetch, connect, memo } = lentBy(loopbackCall(t, { signal }), {});
+	return { log: silent, request, stream, fetch, connect, memo, operator: operatorFor(provider, operator), signal };
 }
 
 const withCode = (code: string) => (error: unknown) => {

@@ -1,7 +1,8 @@
 // Reads a text with an importer to the end, without a worker or a store.
 
-import type { ImportContext, Operation, SchemaImporter, SchemaSource, SchemaSummary } from '../core/index.ts';
+import type { ImportContext, JsonObject, Operation, SchemaImporter, SchemaSource, SchemaSummary } from '../core/index.ts';
 import { parseConfig } from '../core/registry/registry.ts';
+import { operatorFor } from './config.ts';
 
 export interface Reading {
 	operations: Operation[];
@@ -14,8 +15,8 @@ interface ReadingOptions extends Partial<SchemaSource> {
 	options?: object;
 	/** Replaces the request function that fails the test of an importer that sends requests. */
 	request?: ImportContext['request'];
-	/** The operator's configuration, parsed. */
-	operator?: unknown;
+	/** The operator's configuration. */
+	operator?: JsonObject | undefined;
 	/** Receives what the importer logs, beside `warnings`. */
 	log?: ImportContext['log'];
 }
@@ -28,7 +29,7 @@ export async function readWith(
 	importer: SchemaImporter,
 	text: string,
 	url: string | null = null,
-	{ options = {}, request = noWayOut, operator = {}, log, ...more }: ReadingOptions = {},
+	{ options = {}, request = noWayOut, operator, log, ...more }: ReadingOptions = {},
 ): Promise<Reading> {
 	const warnings: Reading['warnings'] = [];
 	const warn = (fields: object, message: string): void => {
@@ -42,7 +43,7 @@ export async function readWith(
 		fetch: noWayOut,
 		request,
 		signal: new AbortController().signal,
-		operator,
+		operator: operatorFor(importer, operator),
 	};
 	const operations: Operation[] = [];
 	const reading = importer.parse(

@@ -11,6 +11,7 @@ const entry = (path: string): string => new URL(path, import.meta.url).href;
 const COMMON = `
 import Joi from '${import.meta.resolve('joi')}';
 import * as kit from '${entry('./index.ts')}';
+const OPERATOR = Joi.object({ region: Joi.string().default('eu').description('Where it runs.') });
 const executor = (more) => ({ kind: 'executor', api: 1, name: 'x', summary: 'Echoes a text.',
 	config: Joi.object({ url: Joi.string().required().description('Where.'), n: Joi.number().description('A number.'), key: Joi.string().meta({ secret: true }).description('A key.') }),
 	execute: async (args, { url }, call) => {
@@ -133,6 +134,11 @@ const CASES: [what: string, code: string, shown: RegExp | null][] = [
 		/what was given stays as it was/,
 	],
 	[
+		'an executor that saves by the defaults of its operator',
+		`holdExecutor({ operator: OPERATOR, check: async (c, context) => void context.operator.region.trim() })`,
+		null,
+	],
+	[
 		'a field without a description',
 		`holdExecutor({ config: Joi.object({ url: Joi.string().required(), n: Joi.number(), key: Joi.string().meta({ secret: true }) }) })`,
 		/what it is for/,
@@ -200,7 +206,17 @@ const CASES: [what: string, code: string, shown: RegExp | null][] = [
 		`holdImporter({ async *parse(source, options, context) { context.log.warn({ options }, 'Reading.'); return yield* importer().parse(source); } })`,
 		/a secret of the options is in no operation/,
 	],
+	[
+		'an importer that reads by the defaults of its operator',
+		`holdImporter({ operator: OPERATOR, parse: (source, options, context) => { context.operator.region.trim(); return importer().parse(source); } })`,
+		null,
+	],
 	['a node that keeps the contract', 'holdNode({})', null],
+	[
+		'a node that runs by the defaults of its operator',
+		`holdNode({ operator: OPERATOR, check: (c, graph, context) => { context.operator.region.trim(); return []; }, run: async (input, { value }, call) => { call.operator.region.trim(); return { output: call.fill(value) }; } })`,
+		null,
+	],
 	[
 		'a node that gives its secret as its output',
 		`holdNode({ run: async (input, { value, auth }, call) => ({ output: auth ? auth.key : call.fill(value) }) })`,
@@ -217,6 +233,11 @@ const CASES: [what: string, code: string, shown: RegExp | null][] = [
 		/a secret of the config is in no output/,
 	],
 	['a provider that keeps the contract', `holdProvider({});`, null],
+	[
+		'a provider that asks by the defaults of its operator',
+		`holdProvider({ operator: OPERATOR, chat: (request, config, context) => { context.operator.region.trim(); return provider.chat(request, config, context); } });`,
+		null,
+	],
 	[
 		'a provider that shows its key in a piece',
 		`holdProvider({ async *chat(request, config, context) { for await (const chunk of provider.chat(request, config, context)) yield chunk.type === 'end' ? { ...chunk, model: config.apiKey } : chunk; } });`,

@@ -45,7 +45,8 @@ const transport = (more) => ({ kind: 'transport', api: 1, name: 'x', summary: 'R
 	} }], ...more });
 const holdTransport = (more) => kit.transportContract(transport(more), { config: { title: 'T', key: 'k' },
 	bad: [{ config: { title: 1 }, says: /string/ }, { config: { key: 1 }, says: /string/ }],
-	samples: [{ name: 'a call', method: 'POST', path: '/', request: { body: { text: 'hello' } }, status: 200, has: 'hello' }] });
+	samples: [{ name: 'a call', method: 'POST', path: '/', request: { body: { text: 'hello' } }, status: 200, has: 'hello' },
+		{ name: 'another call', method: 'POST', path: '/', request: { body: { text: 'good bye' } }, status: 200, has: 'good bye' }] });
 const importer = (more) => ({ kind: 'importer', api: 1, name: 'x', summary: 'Imports one operation a line.',
 	config: Joi.object({ prefix: Joi.string().description('A prefix.'), key: Joi.string().meta({ secret: true }).description('A key.') }),
 	detect: (text) => (text.startsWith('# x\\n') ? 1 : 0),
@@ -165,6 +166,36 @@ const CASES: [what: string, code: string, shown: RegExp | null][] = [
 		/gives a caller that core takes/,
 	],
 	['a transport that keeps the contract', 'holdTransport({})', null],
+	[
+		'a transport that reads a parameter of its path',
+		`holdTransport({ routes: [...transport().routes, { method: 'PUT', path: '/notes/{id}/{more*}', handler: async ({ params, path }) => ({ status: 200, body: { id: params.id.trim(), more: params.more.split('/'), path } }) }] })`,
+		null,
+	],
+	[
+		'a transport that cannot have a limit refused',
+		`holdTransport({ fail: ({ code, status }) => { if (code === 'rate_limited') throw new Error('A 429 is never asked for.'); return { status, body: {} }; } })`,
+		null,
+	],
+	[
+		'a transport that makes a login of what is not found',
+		`holdTransport({ fail: ({ status }) => ({ status: status === 404 ? 401 : status, body: {} }) })`,
+		/every error has a form/,
+	],
+	[
+		'a transport that changes its config when it refuses',
+		`holdTransport({ fail: ({ status }, request, config) => { config.title = 'x'; return { status, body: {} }; } })`,
+		/every error has a form/,
+	],
+	[
+		'a transport that tells its secret in a header of a refusal',
+		`holdTransport({ routes: [{ ...transport().routes[0], handler: async () => { throw new kit_core.GatewayError('not_found', 'No.'); } }], fail: ({ status }, request, { key }) => ({ status, headers: { 'x-key': key }, body: {} }) })`,
+		/a secret of the config is in no answer/,
+	],
+	[
+		'a transport that mixes requests',
+		`let text; holdTransport({ routes: [{ ...transport().routes[0], handler: async ({ body }, config, call) => { text = typeof body?.text === 'string' ? body.text : 'x'; await new Promise(setImmediate); return { status: 200, body: { said: text } }; } }] })`,
+		/do not mix/,
+	],
 	[
 		'a transport that answers with its secret',
 		`holdTransport({ routes: [{ ...transport().routes[0], handler: async (r, c) => ({ status: 200, body: { hello: c.key } }) }] })`,

@@ -69,7 +69,7 @@ function toAnswer({ status, headers, body, type }: CheckedReply): Answer {
 }
 
 /** @throws PluginFault */
-function checkRefusal(value: unknown, own: number, plugin: string): CheckedReply {
+export function checkRefusal(value: unknown, own: number, plugin: string): CheckedReply {
 	const wrong = (what: string): PluginFault => new PluginFault(plugin, `the reply of fail ${what}.`);
 	if (value instanceof Promise) {
 		value.catch(() => undefined);

@@ -6,10 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError } from '../core/contract/errors.ts';
 import { createEgress } from '../core/egress/egress.ts';
 import type { AgentRuns, Api, Call, Json, JsonObject, Models, OutboundRequest, ToolExecutor, ToolResult } from '../core/index.ts';
+import { checkPlugin } from '../core/registry/manifest.ts';
+import { checkPreview } from '../core/tools/check-result.ts';
 import { assertHidden, CANARY, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
-import { operatorFor } from './config.ts';
+import { frozen, operatorFor } from './config.ts';
 import { type FakeCallOptions, fakeCall, loopbackCall } from './fake-call.ts';
-import { assertResult, isRefusal, outcome } from './outcome.ts';
+import { assertDeepResult, assertResult, isRefusal, outcome } from './outcome.ts';
 import type { Upstream } from './upstream.ts';
 import { isBeforeTimer, saving, until } from './waiting.ts';
 
@@ -79,7 +81,7 @@ type ExecutorFixture = ExecutorOptions & { executor: ToolExecutor };
 /** Registers the tests that hold an executor to its contract. */
 export function executorContract(executor: ToolExecutor, options: ExecutorOptions): void {
 	const fixture: ExecutorFixture = { executor, ...options };
-	const parse = (config: JsonObject): Promise<unknown> => executor.config.validateAsync(config);
+	const parse = async (config: JsonObject): Promise<unknown> => frozen<unknown>(await executor.config.validateAsync(config));
 	const run = async (origin: string, args: JsonObject, call: Call, more: JsonObject = {}): Promise<ToolResult> =>
 		executor.execute(args, await parse(fixture.config(origin, more)), call);
 	const lend = (t: TestContext, origin: string, more: FakeCallOptions = {}): Call =>
@@ -92,17 +94,18 @@ export function executorContract(executor: ToolExecutor, options: ExecutorOption
 		});
 
 	describe(`${executor.name} keeps the executors’ contract`, () => {
-		test('it says what it is, in one sentence', () => {
+		test('it says what it is, in one sentence, and its manifest has no fault', () => {
 			assert.equal(executor.kind, 'executor');
 			assert.match(executor.name, /^[a-z][a-z0-9_]*$/);
 			assert.match(executor.summary, /^[A-Z].*\.$/);
+			checkPlugin(executor);
 		});
 
 		describe('Its config', () => describeConfig(fixture));
 
 		test('an answer becomes content, and what was given stays as it was', async (t) => {
 			const { origin } = await fixture.start(t, 'echo');
-			const [args, config] = [frozen({ text: 'grüße 😀 "\\' }), frozen((await parse(fixture.config(origin))) as JsonObject)];
+			const [args, config] = [frozen({ text: 'grüße 😀 "\\' }), await parse(fixture.config(origin))];
 			const result = await executor.execute(args, config, lend(t, origin));
 			assertResult(result);
 			assert.deepEqual([result.isError ?? false, fixture.echoed(result)], [false, 'grüße 😀 "\\']);
@@ -161,7 +164,7 @@ export function executorContract(executor: ToolExecutor, options: ExecutorOption
 		for (const [what, args] of HOSTILE)
 			test(`arguments with ${what} are sent or refused, and bring nothing down`, async (t) => {
 				const { origin } = await fixture.start(t, 'echo');
-				await outcome(run(origin, args(), lend(t, origin)));
+				await outcome(run(origin, args(), lend(t, origin)), assertDeepResult);
 				assert.equal(({} as { polluted?: number }).polluted, undefined);
 				assertResult(await run(origin, { text: 'still there' }, lend(t, origin)));
 			});
@@ -171,7 +174,7 @@ export function executorContract(executor: ToolExecutor, options: ExecutorOption
 				const { origin, connections } = await fixture.start(t, 'echo');
 				const config = await parse(fixture.config(origin));
 				const shown = await executor.preview?.({ text: 'grüße' }, config, lend(t, origin));
-				assert.match(JSON.stringify(shown), /grüße/);
+				assert.match(JSON.stringify(checkPreview('the executor', shown)), /grüße/);
 				assert.equal(connections(), 0);
 			});
 	});
@@ -184,7 +187,7 @@ async function assertKept(
 	for (const { config: planted, operator, texts } of await plantedFor(executor, secretConfig(origin), given)) {
 		const options = { plugin: executor, allow: ['127.0.0.1'], ...(api && { api: api(origin) }), ...(operator && { operator }) };
 		await using fake = fakeCall(options);
-		const parsed = await executor.config.validateAsync(planted);
+		const parsed = frozen<unknown>(await executor.config.validateAsync(planted));
 		const see = async (what: string, work: Promise<unknown> | undefined): Promise<void> => {
 			const [seen] = await Promise.allSettled([work]);
 			assertHidden(seen.status === 'fulfilled' ? what : `the error of ${what}`, seen, texts);
@@ -276,9 +279,4 @@ function describeStops({ start, timeoutField }: ExecutorFixture, run: Run, lend:
 		await assert.rejects(running);
 		assert.equal(upstream.connections(), 0);
 	});
-}
-
-function frozen<T extends Json>(value: T): T {
-	if (value !== null && typeof value === 'object') for (const item of Object.values(value)) frozen(item);
-	return Object.freeze(value);
 }

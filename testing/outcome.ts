@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { asGatewayError, type ErrorCode } from '../core/contract/errors.ts';
-import type { ContentBlock, JsonObject, ToolResult } from '../core/index.ts';
+import type { ToolResult } from '../core/index.ts';
+import { checkResult } from '../core/tools/check-result.ts';
 
 /** The codes with which a run may end, besides the reason of its signal. */
 const CODES: readonly ErrorCode[] = ['upstream_failed', 'upstream_timeout', 'egress_refused', 'validation_failed', 'not_implemented'];
@@ -16,10 +17,10 @@ export interface Outcome {
 }
 
 /** Resolves with a result that follows the contract, or with one of the errors that it names. */
-export async function outcome(running: Promise<ToolResult>): Promise<Outcome> {
+export async function outcome(running: Promise<ToolResult>, check: (result: ToolResult) => void = assertResult): Promise<Outcome> {
 	try {
 		const result = await running;
-		assertResult(result);
+		check(result);
 		const said = JSON.stringify(result);
 		return { isError: result.isError === true, code: null, said, size: said.length };
 	} catch (error) {
@@ -34,18 +35,14 @@ export async function outcome(running: Promise<ToolResult>): Promise<Outcome> {
 export const isRefusal = ({ code, isError, said }: Outcome): boolean =>
 	code === 'egress_refused' || (isError && said.includes('EGRESS_ALLOW'));
 
-const SHAPES: Readonly<Record<ContentBlock['type'], readonly string[]>> = {
-	text: ['text'],
-	image: ['data', 'mimeType'],
-	audio: ['data', 'mimeType'],
-	resource: ['resource'],
-	resource_link: ['uri', 'name'],
-};
+/** Checks a result whose data may be nested deeper than core takes it, since the arguments were. */
+export function assertDeepResult({ structured, ...result }: ToolResult): void {
+	assertResult(result);
+	if (structured !== undefined) assert.deepEqual(JSON.parse(JSON.stringify(structured)), structured, 'structured is JSON');
+}
 
+/** Checks a result as core does. @throws PluginFault naming the member */
 export function assertResult(result: ToolResult): void {
-	assert.ok(Array.isArray(result.content) && result.content.length > 0, 'it has content');
-	for (const block of result.content)
-		for (const field of SHAPES[block.type])
-			assert.notEqual((block as unknown as JsonObject)[field], undefined, `${block.type} has ${field}`);
-	assert.deepEqual(JSON.parse(JSON.stringify(result)), result, 'it is JSON');
+	checkResult('the executor', result);
+	assert.ok(result.content.length > 0, 'it has content');
 }

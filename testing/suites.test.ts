@@ -128,6 +128,22 @@ const CASES: [what: string, code: string, shown: RegExp | null][] = [
 		`holdExecutor({ execute: async (a, { url }) => ({ content: [{ type: 'text', text: await (await fetch(url, { method: 'POST', body: JSON.stringify(a), signal: AbortSignal.timeout(300) })).text() }] }) })`,
 		/the guard refuses/,
 	],
+	[
+		'an executor that leaves members of its result undefined',
+		`holdExecutor({ execute: async (a, c, call) => ({ isError: undefined, logs: undefined, ...(await executor().execute(a, c, call)) }) })`,
+		null,
+	],
+	[
+		'an executor whose image is a number',
+		`holdExecutor({ execute: async (a, c, call) => { const { content, structured } = await executor().execute(a, c, call); return { content: [...content, { type: 'image', data: 12, mimeType: 'image/png' }], structured }; } })`,
+		/an answer becomes content/,
+	],
+	['an executor whose preview is a list', `holdExecutor({ preview: async (args) => [args.text] })`, /its preview shows the request/],
+	[
+		'an executor that changes its config when a run fails',
+		`holdExecutor({ execute: async (a, c, call) => { const result = await executor().execute(a, c, call); if (result.isError) c.n = 1; return result; } })`,
+		/an upstream that does “fail”/,
+	],
 	['an executor that returns no content', `holdExecutor({ execute: async () => ({ content: [] }) })`, /an answer becomes content/],
 	[
 		'an executor that changes its arguments',

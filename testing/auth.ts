@@ -2,15 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { GateContext } from '../core/contract/admission.ts';
+import type { GateContext, Received } from '../core/contract/admission.ts';
 import type { Identity } from '../core/contract/context.ts';
 import { asGatewayError } from '../core/contract/errors.ts';
 import type { AuthMethod } from '../core/contract/kinds.ts';
 import type { Caller, Incoming, JsonObject } from '../core/contract/nouns.ts';
-import { checkCaller } from '../core/gateways/check-caller.ts';
+import { schemeOf } from '../core/gateways/admission.ts';
+import type { MountedMethod } from '../core/gateways/authenticate.ts';
+import { checkCaller, checkChallenge, checkTakes } from '../core/gateways/check-caller.ts';
 import { assertHidden, CANARY, isSecretive, type PlantedPlugin, plantedFor, type SecretConfigs } from './canary.ts';
-import { type ConfigSamples, describeManifest } from './config.ts';
-import { type FakeCall, fakeCall } from './fake-call.ts';
+import { type ConfigSamples, describeManifest, frozen } from './config.ts';
+import { type FakeCall, type FakeCallOptions, fakeCall } from './fake-call.ts';
 import { fakeRequest, sampleGateway } from './samples.ts';
 import { patiently } from './waiting.ts';
 
@@ -89,13 +91,23 @@ export function authContract(method: AuthMethod, options: AuthOptions): void {
 				}
 		});
 
+		if (method.verifyBody)
+			test('it checks the body of whom it admitted, and refuses one by throwing', async () => {
+				for (const request of options.admitted) {
+					const { refusal } = await checkBody(fixture, request, config);
+					if (refusal) assert.ok(REFUSALS.includes(refusal.code), refusal.code);
+				}
+			});
+
 		test('what it tells clients is a line, and its scheme is JSON', async () => {
 			const parsed = parse(fixture, config);
 			const gateway = sampleGateway();
-			assert.match(method.takes?.(parsed) ?? 'x', /^[^\p{Cc}\p{Cs}]+$/u);
+			checkTakes(method.name, method.takes?.(parsed));
 			for (const line of [method.challenge?.(gateway, parsed, null), method.challenge?.(gateway, parsed, { error: 'invalid_token' })])
-				if (line !== undefined) assert.match(line, /^[\x20-\x7e]+$/);
-			const scheme = method.scheme?.(gateway, parsed);
+				if (line !== undefined) assert.match(checkChallenge(method.name, line), /^[\x20-\x7e]+$/);
+			// The check reads no other members.
+			const mounted = { plugin: method, shownConfig: () => parsed } as unknown as MountedMethod;
+			const scheme = schemeOf(mounted, gateway);
 			if (scheme) assert.deepEqual(JSON.parse(JSON.stringify(scheme)), scheme);
 		});
 
@@ -116,6 +128,10 @@ async function assertKept(fixture: AuthFixture, { config, operator, texts }: Pla
 		const { caller, refusal, fake } = await attempt(planted, request, config);
 		for (const [what, seen] of Object.entries({ caller, refusal, log: fake.lines })) assertHidden(`the ${what}`, seen, texts);
 	}
+	for (const request of method.verifyBody ? admitted : []) {
+		const { refusal, fake } = await checkBody(planted, request, config);
+		for (const [what, seen] of Object.entries({ refusal, log: fake.lines })) assertHidden(`the ${what} of verifyBody`, seen, texts);
+	}
 	assertHidden('takes', method.takes?.(parsed) ?? null, texts);
 	assertHidden('the challenge', method.challenge?.(gateway, parsed, { error: 'invalid_token' }) ?? null, texts);
 	assertHidden('the scheme', method.scheme?.(gateway, parsed) ?? null, texts);
@@ -129,10 +145,9 @@ interface Attempt {
 
 /** Authenticates a request, with nothing kept from others. @throws what is no error of ours */
 async function attempt(fixture: AuthFixture, request: Partial<Incoming>, config = fixture.config): Promise<Attempt> {
-	const { method, identity = {}, allow = [], operator } = fixture;
+	const { method } = fixture;
 	const given = new Map<string, Caller>();
-	const options = { plugin: method, caller: null, request, allow, identity: noting(identity, given), ...(operator && { operator }) };
-	await using fake = fakeCall(options);
+	await using fake = fakeCall(callOf(fixture, request, given));
 	try {
 		const work = method.authenticate(fakeRequest(request), parse(fixture, config), fake.call as GateContext);
 		const found = await patiently(work, 'authenticate');
@@ -143,6 +158,40 @@ async function attempt(fixture: AuthFixture, request: Partial<Incoming>, config 
 		return { caller: null, refusal, fake };
 	}
 }
+
+/** Has the body of a request checked, whose caller is the one that the config of the test admits. @throws what is no error of ours */
+async function checkBody(fixture: AuthFixture, request: Partial<Incoming>, config: JsonObject): Promise<Omit<Attempt, 'caller'>> {
+	const { method } = fixture;
+	const { caller } = await attempt(fixture, request, fixture.config);
+	assert.ok(caller, 'it was not admitted');
+	const received: Received = { ...fakeRequest(request), body: null, rawBody: rawOf(request.body) };
+	await using fake = fakeCall(callOf(fixture, request, new Map()));
+	try {
+		const checking = Promise.resolve(method.verifyBody?.(received, caller, parse(fixture, config), fake.call as GateContext));
+		const answer: unknown = await patiently(checking, 'verifyBody');
+		assert.equal(answer, undefined, 'verifyBody must return nothing: it refuses by throwing');
+		return { refusal: null, fake };
+	} catch (error) {
+		const refusal = asGatewayError(error);
+		if (!refusal) throw error;
+		return { refusal, fake };
+	}
+}
+
+/** Returns the bytes of a body; those of JSON unless the test gives bytes or a text. */
+function rawOf(body: unknown): Buffer {
+	if (Buffer.isBuffer(body)) return body;
+	return Buffer.from(typeof body === 'string' ? body : (JSON.stringify(body ?? undefined) ?? ''));
+}
+
+const callOf = (
+	{ method, identity = {}, allow = [], operator }: AuthFixture,
+	request: Partial<Incoming>,
+	given: Map<string, Caller>,
+): FakeCallOptions => ({
+	...{ plugin: method, caller: null, request, allow, identity: noting(identity, given) },
+	...(operator && { operator }),
+});
 
 /** Notes the callers that identity gives, which alone may say who they are. */
 function noting(identity: Partial<Identity>, given: Map<string, Caller>): Partial<Identity> {
@@ -166,7 +215,7 @@ function noting(identity: Partial<Identity>, given: Map<string, Caller>): Partia
 const parse = ({ method }: AuthFixture, config: JsonObject): unknown => {
 	const { value, error } = method.config.validate(config);
 	assert.equal(error, undefined);
-	return value;
+	return frozen<unknown>(value);
 };
 
 const placesOf = (method: AuthMethod, config: JsonObject, value: string): Partial<Incoming>[] => [

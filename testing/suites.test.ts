@@ -167,6 +167,18 @@ const CASES: [what: string, code: string, shown: RegExp | null][] = [
 		/a request without a credential/,
 	],
 	[
+		'a method that changes its config',
+		`holdAuth({ authenticate: async (request, c) => { c.uses = 1 + (c.uses ?? 0); return auth().authenticate(request, c); } })`,
+		/gives a caller that core takes/,
+	],
+	['a method that answers whether the body is right', `holdAuth({ verifyBody: async () => true })`, /checks the body of whom it admitted/],
+	[
+		'a method that shows its token when it refuses a body',
+		`holdAuth({ verifyBody: async (request, caller, { token }) => { throw new kit_core.GatewayError('unauthorized', 'Sign with ' + token); } })`,
+		/a secret of the config is in no caller/,
+	],
+	['a method whose scheme is of no type', `holdAuth({ scheme: () => ({ type: 'magic' }) })`, /what it tells clients/],
+	[
 		'a method that crashes at an odd header',
 		`holdAuth({ authenticate: async (request, c) => { if (request.headers.authorization === 'Bearer') null.x; return auth().authenticate(request, c); } })`,
 		/admits nobody and brings nothing down/,

@@ -60,7 +60,7 @@ export const admissionOf = (gateway: ServedAt, methods: readonly MountedMethod[]
 		});
 
 /** The method gets its config without secrets, so that none can be published. */
-function schemeOf({ plugin, shownConfig }: MountedMethod, gateway: ServedAt): SecurityScheme | null | undefined {
+export function schemeOf({ plugin, shownConfig }: MountedMethod, gateway: ServedAt): SecurityScheme | null | undefined {
 	if (!plugin.scheme) return undefined;
 	const value: unknown = plugin.scheme(gateway, shownConfig?.() ?? {});
 	if (value === null) return null;

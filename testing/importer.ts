@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { asGatewayError } from '../core/contract/errors.ts';
+import { checkDraft } from '../core/imports/check-importer.ts';
 import { sureOf } from '../core/imports/formats.ts';
 import {
 	type Api,
@@ -16,6 +17,7 @@ import {
 	type ToolExecutor,
 } from '../core/index.ts';
 import { loadPlugins } from '../core/registry/loader.ts';
+import { checkPlugin } from '../core/registry/manifest.ts';
 import { parseConfig } from '../core/registry/registry.ts';
 import { assertHidden, isSecretive, plantedFor, type SecretConfigs } from './canary.ts';
 import { type LogLine, logInto } from './collected-log.ts';
@@ -68,6 +70,10 @@ export function importerContract(importer: SchemaImporter, options: ImporterOpti
 	const read = ({ text, source = {} }: ImporterSample): Promise<Reading> => readWith(importer, text, null, { ...source, operator });
 
 	describe(`${importer.name} keeps the importers' contract`, () => {
+		test('its manifest has no fault', () => {
+			checkPlugin(importer);
+		});
+
 		test('it has read every sample that it is given', () => assert.ok(samples.length >= 2));
 
 		for (const sample of samples) describe(sample.name, () => describeSample(fixture, sample, read));
@@ -161,7 +167,7 @@ function describeSample(
 		const known = executors ?? (await usualExecutors());
 		for (const operation of (await read(sample)).operations) {
 			if (operation.outcome === 'skipped') continue;
-			const tool = importer.tool(operation, API);
+			const tool = checkDraft(importer.name, importer.tool(operation, API));
 			const executor = known.find(({ name }) => name === tool.executor);
 			assert.ok(executor, `${operation.key}: ${tool.executor}`);
 			const { error } = executor.config.validate(tool.executionConfig, { convert: false });

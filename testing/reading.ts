@@ -1,5 +1,6 @@
 // Reads a text with an importer to the end, without a worker or a store.
 
+import { checkOperation, checkSummary } from '../core/imports/check-importer.ts';
 import type { ImportContext, JsonObject, Operation, SchemaImporter, SchemaSource, SchemaSummary } from '../core/index.ts';
 import { parseConfig } from '../core/registry/registry.ts';
 import { operatorFor } from './config.ts';
@@ -52,6 +53,6 @@ export async function readWith(
 		context,
 	);
 	let next = await reading.next();
-	for (; !next.done; next = await reading.next()) operations.push(next.value);
-	return { operations, summary: next.value, warnings };
+	for (; !next.done; next = await reading.next()) operations.push(checkOperation(importer.name, next.value));
+	return { operations, summary: checkSummary(importer.name, next.value), warnings };
 }

@@ -270,6 +270,22 @@ const CASES: [what: string, code: string, shown: RegExp | null][] = [
 		`holdImporter({ operator: OPERATOR, parse: (source, options, context) => { context.operator.region.trim(); return importer().parse(source); } })`,
 		null,
 	],
+	[
+		'an importer whose summary names one server',
+		`holdImporter({ async *parse(source) { return { ...(yield* importer().parse(source)), servers: 'https://x.example' }; } })`,
+		/every operation is reported once/,
+	],
+	[
+		'an importer of methods that are numbers',
+		`holdImporter({ async *parse(source) { for await (const one of importer().parse(source)) yield { ...one, method: 5 }; return { format: 'x', title: null, version: null, servers: [] }; } })`,
+		/every operation is reported once/,
+	],
+	[
+		'an importer whose tools have no description',
+		`holdImporter({ tool: (operation, api) => ({ ...importer().tool(operation, api), description: undefined }) })`,
+		/its tools are such as their executor takes/,
+	],
+	['an importer whose manifest has a fault', `holdImporter({ detects: 1 })`, /its manifest has no fault/],
 	['a node that keeps the contract', 'holdNode({})', null],
 	[
 		'a node that runs by the defaults of its operator',

@@ -56,6 +56,7 @@ const EXCEPTIONS: readonly Exception[] = [
 	standards(['http'], 'the protocol, and schemes of URLs (RFC 9110, RFC 3986)'),
 	standards(['mcp'], 'attributes and metrics that the conventions of OpenTelemetry name', 'core/telemetry/names.ts'),
 	standards(['protobuf'], 'an encoding of OTLP, as OpenTelemetry’s variables name it', 'core/telemetry/variables.ts'),
+	standards(['protobuf'], 'the media type of OTLP in that encoding', 'core/telemetry/otlp/exporters.ts'),
 	standards(['oauth2'], 'the type of a security scheme (OpenAPI 3.1, A2A)', 'core/contract/admission.ts'),
 	standards(['oauth2'], 'the type of a security scheme (OpenAPI 3.1, A2A)', 'core/gateways/admission.ts'),
 	standards(['none'], 'the English word; CSP’s and OpenID’s keyword'),

@@ -10,7 +10,7 @@ import { Ends } from './ends.ts';
 import { faultOf, INTERRUPTED, isOfDatabase, isUnexpected, LOST, STOPPING } from './faults.ts';
 import { Keeper } from './keeper.ts';
 import { Places } from './places.ts';
-import { fireDue } from './schedules.ts';
+import { Firing } from './schedules.ts';
 
 export interface RunnerParts {
 	queue: RunQueue;
@@ -42,6 +42,7 @@ export class Runner {
 	/** The kinds of which more may be due than there was room for. */
 	readonly #crowded = new Set<string>();
 	readonly #closing = new AbortController();
+	readonly #firing: Firing;
 	#timers: NodeJS.Timeout[] = [];
 	#next: NodeJS.Timeout | undefined;
 	#looking: Promise<void> | null = null;
@@ -51,6 +52,8 @@ export class Runner {
 	constructor(parts: RunnerParts) {
 		this.#parts = { keepMs: KEEP_MS, ...parts };
 		this.#keeper = new Keeper(parts.queue);
+		const { queue, fire, log } = parts;
+		this.#firing = new Firing({ dueSchedules: queue.dueSchedules, fire }, { log, signal: this.#closing.signal });
 	}
 
 	define(definition: Definition): void {
@@ -134,6 +137,7 @@ export class Runner {
 		for (const timer of this.#timers) clearInterval(timer);
 		clearTimeout(this.#next);
 		await this.#looking;
+		await this.#firing.settled();
 		await this.#within(graceMs);
 		for (const attempt of this.#held.values()) attempt.stop(STOPPING);
 		await Promise.all(this.#running);
@@ -184,10 +188,10 @@ export class Runner {
 
 	async #lookOnce(): Promise<void> {
 		this.#isLookDue = false;
-		const { queue, log, fire } = this.#parts;
+		const { queue } = this.#parts;
 		const kinds = this.#kinds.names();
 		const look = await queue.look(kinds);
-		if (look.nextInMs === 0) await fireDue({ dueSchedules: queue.dueSchedules, fire }, kinds, log);
+		if (look.nextInMs === 0) this.#firing.begin(kinds);
 		if (look.kinds.some(({ due, running }) => due + running > 0)) await this.#supervise();
 		for (const found of look.kinds) {
 			const definition = this.#kinds.get(found.kind);

@@ -4,6 +4,7 @@ import { Cron } from 'croner';
 import { invalid } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
 import type { DueSchedule, RunQueue, RunSchedule } from '../store/store.ts';
+import { isOfDatabase } from './faults.ts';
 
 /** A time that is later than this was missed: no replica ran, or all were busy. */
 const MISSED_MS = 60_000;
@@ -55,16 +56,22 @@ export const starts = ({ overlap, missed, isBusy, lateMs }: Pick<DueSchedule, 'o
 	return overlap === 'queue' || missed === 'once' || lateMs <= MISSED_MS;
 };
 
-/** Starts the runs of all schedules that are due, a page of them at a time. @param now the time from which the next times are counted */
-export async function fireDue(
-	queue: Pick<RunQueue, 'dueSchedules' | 'fire'>,
-	kinds: readonly string[],
-	log: Log,
-	now: () => number = Date.now,
-): Promise<void> {
+type Due = Pick<RunQueue, 'dueSchedules' | 'fire'>;
+
+interface Pass {
+	log: Log;
+	/** Ends the pass before the next schedule. */
+	signal?: AbortSignal;
+	/** The time from which the next times are counted. */
+	now?(): number;
+}
+
+/** Starts the runs of all schedules that are due, a page of them at a time. */
+export async function fireDue(queue: Due, kinds: readonly string[], { log, signal, now = Date.now }: Pass): Promise<void> {
 	for (let isMore = true; isMore; ) {
 		isMore = false;
 		for (const due of await queue.dueSchedules(kinds)) {
+			if (signal?.aborted) return;
 			try {
 				// From now on: several missed times are one.
 				await queue.fire(due, nextTime(due, new Date(Math.max(now(), due.dueAt.getTime()))), starts(due));
@@ -73,5 +80,33 @@ export async function fireDue(
 				log.warn({ err: error, schedule: due.key, organizationId: due.organizationId }, 'a schedule could not start its run');
 			}
 		}
+	}
+}
+
+/** Fires schedules beside the one who finds that some are due, one pass at a time: thousands of them take long. */
+export class Firing {
+	readonly #queue: Due;
+	readonly #pass: Pass;
+	#passing: Promise<void> | null = null;
+
+	constructor(queue: Due, pass: Pass) {
+		this.#queue = queue;
+		this.#pass = pass;
+	}
+
+	/** Begins a pass, unless one is under way. */
+	begin(kinds: readonly string[]): void {
+		this.#passing ??= fireDue(this.#queue, kinds, this.#pass)
+			.catch((error: unknown) => {
+				if (!isOfDatabase(error)) this.#pass.log.warn({ err: error }, 'the schedules that are due could not be looked up');
+			})
+			.finally(() => {
+				this.#passing = null;
+			});
+	}
+
+	/** Resolves when the pass that is under way is over. */
+	async settled(): Promise<void> {
+		await this.#passing;
 	}
 }

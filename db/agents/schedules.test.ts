@@ -104,7 +104,7 @@ for (const [cron, timeZone, firstAt, times] of DST)
 			fire: store.runQueue.fire,
 		};
 		// The clock stands at each due time, so that none is missed.
-		await fireDue(queue, ['dst'], silent, () => 0);
+		await fireDue(queue, ['dst'], { log: silent, now: () => 0 });
 		const runs = await administer(
 			store.database,
 			`SELECT scheduled_for FROM runs WHERE schedule = 'agent:${agentId}' ORDER BY scheduled_for`,

@@ -67,3 +67,15 @@ test('a run whose steps would keep too much fails, and keeps that it did', async
 	);
 	assert.deepEqual(begun, ['a', 'b']);
 });
+
+test('a signal that came in time, and whose announcement is still to come, is found when the time is over', async () => {
+	let reads = 0;
+	const keeper = Object.assign({}, KEEPER, {
+		begin: async () => undefined,
+		finish: async () => undefined,
+		// It comes after the first look, and nobody announces it.
+		signals: async () => (reads++ === 0 ? [] : [{ name: 'go', payload: 'yes' }]),
+	}) as unknown as Keeper;
+	const attempt = new Attempt(CLAIMED, keeper, async () => null);
+	assert.deepEqual(await attempt.outcome((run) => run.event('go', { timeoutMs: 50 })), { how: 'succeeded', output: 'yes' });
+});

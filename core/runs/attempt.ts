@@ -4,7 +4,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Json } from '../contract/nouns.ts';
 import { raceWith } from '../kit/race.ts';
-import type { ClaimedRun, NewRun, Run, RunHold, RunSignal, RunStep } from '../store/store.ts';
+import type { ClaimedRun, NewRun, Run, RunHold, RunStep } from '../store/store.ts';
 import { type RunChild, type RunContext, RunError, type RunProgram, type WaitOptions } from './context.ts';
 import { DEADLINE, FULL, faultOf, LOST, MAX_KEPT_CHARS, STOPPING } from './faults.ts';
 import { type Keeper, persist } from './keeper.ts';
@@ -100,13 +100,12 @@ export class Attempt {
 
 	/** Reads the signals that have come meanwhile. */
 	async hear(): Promise<void> {
-		if ([...this.#waits].every(({ event }) => event === null)) return;
-		const signals = await this.#working(() => this.#keeper.signals(this.hold, this.#stop.signal));
-		this.#take(signals);
+		if ([...this.#waits].some(({ event }) => event !== null)) await this.#listen();
 	}
 
-	#take(signals: RunSignal[]): void {
-		for (const { name, payload } of signals) this.#signals.set(name, payload);
+	async #listen(): Promise<void> {
+		const come = await this.#working(() => this.#keeper.signals(this.hold, this.#stop.signal));
+		for (const { name, payload } of come) this.#signals.set(name, payload);
 		for (const wait of this.#waits) if (wait.event !== null && this.#signals.has(wait.event)) wait.resume();
 	}
 
@@ -173,22 +172,24 @@ export class Attempt {
 		this.#claimKey(key);
 		const known = this.#steps.get(key);
 		if (known?.error) throw new RunError(known.error);
-		if (!this.#signals.has(name)) this.#take(await this.#working(() => this.#keeper.signals(this.hold, this.#stop.signal)));
+		if (!this.#signals.has(name)) await this.#listen();
 		const until = timeoutMs === undefined ? null : await this.#until(key, timeoutMs);
 		while (!this.#signals.has(name)) {
-			if (until && until.getTime() <= Date.now()) throw await this.#late(key, name);
 			signal?.throwIfAborted();
-			await this.#wait(name, until, signal);
+			if (until && until.getTime() <= Date.now()) await this.#late(key, name);
+			else await this.#wait(name, until, signal);
 		}
 		return this.#signals.get(name) ?? null;
 	}
 
-	/** Records that the time is over, so that a later attempt does not find a signal that came too late. */
-	async #late(key: string, name: string): Promise<RunError> {
+	/** Looks once more, for a signal that is not announced yet, then records that none came, so that a later attempt finds none that is too late. */
+	async #late(key: string, name: string): Promise<void> {
+		await this.#listen();
+		if (this.#signals.has(name)) return;
 		const error = { code: 'timed_out' as const, message: `No signal ${name} came in time.` };
 		const step = { key, once: false, status: 'failed' as const, output: null, error, until: null, durationMs: 0 };
 		await this.#working(() => this.#keeper.finish(this.hold, step, this.#stop.signal));
-		return new RunError(error);
+		throw new RunError(error);
 	}
 
 	async #sleep(key: string, end: number | Date): Promise<void> {

@@ -29,9 +29,9 @@ test('a process takes runs while it fires schedules, in one pass at a time, and 
 		runQueue: {
 			...runQueue,
 			look: (kinds: readonly string[]) => runQueue.look(kinds).finally(() => looks++),
-			dueSchedules: (kinds: readonly string[]) => {
+			dueSchedules: (...asked: Parameters<typeof runQueue.dueSchedules>) => {
 				pages++;
-				return runQueue.dueSchedules(kinds);
+				return runQueue.dueSchedules(...asked);
 			},
 		},
 		changes: {

@@ -66,16 +66,14 @@ interface Pass {
 	now?(): number;
 }
 
-/** Starts the runs of all schedules that are due, a page of them at a time. */
+/** Starts the runs of all schedules that are due, a page of them at a time. One that fails is left for the next pass, and keeps nobody waiting. */
 export async function fireDue(queue: Due, kinds: readonly string[], { log, signal, now = Date.now }: Pass): Promise<void> {
-	for (let isMore = true; isMore; ) {
-		isMore = false;
-		for (const due of await queue.dueSchedules(kinds)) {
+	for (let page = await queue.dueSchedules(kinds, null); page.length > 0; page = await queue.dueSchedules(kinds, page.at(-1) ?? null)) {
+		for (const due of page) {
 			if (signal?.aborted) return;
 			try {
 				// From now on: several missed times are one.
 				await queue.fire(due, nextTime(due, new Date(Math.max(now(), due.dueAt.getTime()))), starts(due));
-				isMore = true;
 			} catch (error) {
 				log.warn({ err: error, schedule: due.key, organizationId: due.organizationId }, 'a schedule could not start its run');
 			}

@@ -218,7 +218,8 @@ export interface RunQueue {
 
 	putSchedule(schedule: RunSchedule, firstAt: Date): Promise<void>;
 	removeSchedule(organizationId: string, key: string): Promise<boolean>;
-	dueSchedules(kinds: readonly string[]): Promise<DueSchedule[]>;
+	/** Lists a page of those that are due, the longest due first. @param after the last one of the page before; null for the first page */
+	dueSchedules(kinds: readonly string[], after: DueSchedule | null): Promise<DueSchedule[]>;
 	/** Sets the next time, and starts the run of this one, in one transaction. @returns false when another replica did so */
 	fire(schedule: DueSchedule, nextAt: Date | null, starts: boolean): Promise<boolean>;
 

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { fireDue } from '../../core/runs/schedules.ts';
-import type { NewAgent, NewRun, RunKind } from '../../core/store/store.ts';
+import type { NewAgent, NewRun, RunKind, RunQueue } from '../../core/store/store.ts';
 import { until } from '../../test/helpers/clock.ts';
 import { administer, silent } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
@@ -36,7 +36,7 @@ const RUN: Omit<NewRun, 'organizationId'> = {
 test('three replicas that see a due time at once start one run with its execution', async () => {
 	const agentId = await addAgent();
 	await store.agents.putSchedule(organizationId, agentId, SCHEDULE, { kind: 'agent', definition: { agentId }, firstAt: PAST });
-	const [due = assert.fail()] = await store.runQueue.dueSchedules(['agent']);
+	const [due = assert.fail()] = await store.runQueue.dueSchedules(['agent'], null);
 	const started = { run: { ...RUN, organizationId }, kind: KIND, execution: { agentId, revision: 1, startedBy: null } };
 	const fired = await Promise.all([1, 2, 3].map(() => store.agents.fire(due, NEXT, started, null)));
 	assert.deepEqual(fired.sort(), [false, false, true]);
@@ -52,7 +52,7 @@ test('three replicas that see a due time at once start one run with its executio
 test('a schedule that fires while its agent is removed waits for the removal, which does not wait for it', async () => {
 	const agentId = await addAgent();
 	await store.agents.putSchedule(organizationId, agentId, SCHEDULE, { kind: 'agent', definition: { agentId }, firstAt: PAST });
-	const [due = assert.fail()] = await store.runQueue.dueSchedules(['agent']);
+	const [due = assert.fail()] = await store.runQueue.dueSchedules(['agent'], null);
 	const started = { run: { ...RUN, organizationId }, kind: KIND, execution: { agentId, revision: 1, startedBy: null } };
 	const { host, port, username, password, name } = store.database;
 	const remover = new pg.Client({ host, port, user: username, password, database: name });
@@ -75,8 +75,12 @@ test('the looks for the next time, and for what is due, read one row of 5,000 sc
 		SELECT '${organizationId}', 'k' || n, 'agent', '0 0 1 1 *', 'UTC', 'skip', CASE n % 2 WHEN 0 THEN 'skip' ELSE 'queue' END, 'null', 'null', now() + n * interval '1 hour'
 		FROM generate_series(1, 5000) n; ANALYZE run_schedules`,
 	);
+	const given: Record<string, string> = { $1: `'{agent}'`, $2: `'-infinity'`, $3: `'00000000-0000-0000-0000-000000000000'`, $4: `''` };
 	for (const statement of [`SELECT ${NEXT_DUE}`, DUE]) {
-		const [row] = await administer(store.database, `EXPLAIN (ANALYZE, FORMAT JSON) ${statement.replaceAll('$1', `'{agent}'`)}`);
+		const [row] = await administer(
+			store.database,
+			`EXPLAIN (ANALYZE, FORMAT JSON) ${statement.replace(/\$\d/g, (name) => given[name] ?? '')}`,
+		);
 		const plan = JSON.stringify(row);
 		assert.match(plan, /run_schedules_due/);
 		const read = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)":\s?(\d+)/g)].map(([, count]) => Number(count));
@@ -100,7 +104,7 @@ for (const [cron, timeZone, firstAt, times] of DST)
 		await store.agents.putSchedule(organizationId, agentId, schedule, { kind: 'dst', definition: { agentId }, firstAt: new Date(firstAt) });
 		let left = times.length;
 		const queue = {
-			dueSchedules: async (kinds: readonly string[]) => (left-- > 0 ? store.runQueue.dueSchedules(kinds) : []),
+			dueSchedules: async (...asked: Parameters<RunQueue['dueSchedules']>) => (left-- > 0 ? store.runQueue.dueSchedules(...asked) : []),
 			fire: store.runQueue.fire,
 		};
 		// The clock stands at each due time, so that none is missed.
@@ -115,6 +119,42 @@ for (const [cron, timeZone, firstAt, times] of DST)
 		);
 		await store.agents.remove(organizationId, agentId);
 	});
+
+test('schedules that always fail, more than a page of them, keep no other from its time', async () => {
+	const kind = 'failing';
+	const planned = {
+		organizationId,
+		kind,
+		cron: '0 0 1 1 *',
+		timeZone: 'UTC',
+		missed: 'once',
+		overlap: 'allow',
+		definition: null,
+		input: null,
+	} as const;
+	const firstAt = new Date('2026-01-01T00:00:00Z');
+	for (let n = 0; n < 150; n++) await store.runQueue.putSchedule({ ...planned, key: `bad ${n}` }, firstAt);
+	await store.runQueue.putSchedule({ ...planned, key: 'good' }, new Date('2026-01-01T00:01:00Z'));
+	const tried: string[] = [];
+	const fire: RunQueue['fire'] = async (due) => {
+		tried.push(due.key);
+		if (due.key.startsWith('bad')) throw new Error('never');
+		return true;
+	};
+	await fireDue({ dueSchedules: store.runQueue.dueSchedules, fire }, [kind], { log: silent });
+	assert.equal(tried.at(-1), 'good');
+	assert.equal(new Set(tried).size, 151);
+	assert.equal(tried.length, 151, 'each once');
+});
+
+test('a problem of any characters is told with the schedule', async () => {
+	const agentId = await addAgent();
+	const planned = { kind: 'told', definition: { agentId }, firstAt: new Date('2026-01-01T00:00:00Z') };
+	await store.agents.putSchedule(organizationId, agentId, SCHEDULE, planned);
+	const [due = assert.fail()] = await store.runQueue.dueSchedules(['told'], null);
+	assert.equal(await store.agents.fire(due, null, null, 'no "a\0\ud800"'), true);
+	assert.equal((await store.agents.schedule(organizationId, agentId))?.problem, 'no "a\ufffd"');
+});
 
 test('the oldest versions give way, numbers are never given again, and the characters of an organization are bounded', async () => {
 	const agentId = await addAgent();

@@ -7,6 +7,7 @@ import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import type { JointRuns } from '../runs/joint.ts';
 import { PUT, TAKE } from '../runs/schedules.ts';
+import { lenient } from '../text.ts';
 import { assertVersion } from '../versions.ts';
 
 const ROW = `s.organization_id AS "organizationId", s.agent_id AS "agentId", s.cron, s.time_zone AS "timeZone", s.overlap, s.missed, s.input,
@@ -67,7 +68,7 @@ export function createSchedules({ ordinary, write }: Database, { runs, enlist }:
 				if (started) await rows(ordinary, SHARE_AGENT, [organizationId, uuid(started.execution.agentId)], transaction);
 				const taken = await rows(ordinary, TAKE, [organizationId, key, dueAt, nextAt], transaction);
 				if (taken.length === 0) return null;
-				await ordinary.query(TELL, { bind: [organizationId, key, problem], transaction });
+				await ordinary.query(TELL, { bind: [organizationId, key, problem === null ? null : lenient(problem)], transaction });
 				if (!started) return [];
 				const asked = { ...started.run, dedupe: `schedule:${key}@${dueAt.toISOString()}`, schedule: key, scheduledFor: dueAt };
 				const added = await runs.add(transaction, asked, started.kind);

@@ -365,17 +365,17 @@ test('a due time is taken once; the next one waits for the run if the schedule s
 	const [due, next] = [new Date('2026-01-01T09:00:00Z'), new Date('2026-01-02T09:00:00Z')];
 	await store.runQueue.putSchedule(schedule, due);
 	await store.runQueue.putSchedule(schedule, next);
-	const [found = assert.fail()] = await store.runQueue.dueSchedules([kind]);
+	const [found = assert.fail()] = await store.runQueue.dueSchedules([kind], null);
 	assert.deepEqual([found.dueAt, found.isBusy], [due, false], 'an unchanged schedule keeps its time');
 	const fired = await Promise.all([1, 2, 3].map(() => store.runQueue.fire(found, next, true)));
 	assert.deepEqual(fired.filter((isFirst) => isFirst).length, 1);
-	assert.deepEqual(await store.runQueue.dueSchedules([kind]), [], 'its run is under way');
+	assert.deepEqual(await store.runQueue.dueSchedules([kind], null), [], 'its run is under way');
 	const { run, hold } = await claimOne({ ...kindOf(), kind });
 	assert.deepEqual([run.trigger, run.schedule, run.scheduledFor, run.definition], ['schedule', 'k', due, { version: 1 }]);
 	await store.runQueue.end(hold, { status: 'succeeded', output: null });
-	assert.equal((await store.runQueue.dueSchedules([kind]))[0]?.dueAt.getTime(), next.getTime());
+	assert.equal((await store.runQueue.dueSchedules([kind], null))[0]?.dueAt.getTime(), next.getTime());
 	await store.runQueue.putSchedule({ ...schedule, cron: '0 10 * * *' }, new Date('2099-01-01T10:00:00Z'));
-	assert.deepEqual(await store.runQueue.dueSchedules([kind]), [], 'a changed one gets a new time');
+	assert.deepEqual(await store.runQueue.dueSchedules([kind], null), [], 'a changed one gets a new time');
 });
 
 test('runs that ended before the time of retention are removed with their traces, others stay', async () => {

@@ -21,7 +21,8 @@ SELECT s.organization_id AS "organizationId", s.key, s.kind, s.cron, s.time_zone
 	s.next_at AS "dueAt", (extract(epoch FROM now() - s.next_at) * 1000)::float8 AS "lateMs", ${BUSY} AS "isBusy"
 FROM run_schedules s
 WHERE s.next_at <= now() AND s.kind = ANY($1) AND NOT (s.overlap = 'queue' AND ${BUSY})
-ORDER BY s.next_at LIMIT 100`;
+	AND (s.next_at, s.organization_id, s.key) > ($2::timestamptz, $3::uuid, $4::text)
+ORDER BY s.next_at, s.organization_id, s.key LIMIT 100`;
 /** Moves a schedule to its next time, once. */
 export const TAKE = 'UPDATE run_schedules SET next_at = $4 WHERE organization_id = $1 AND key = $2 AND next_at = $3 RETURNING key';
 
@@ -36,7 +37,10 @@ export function createSchedules({ pool, engine, bell, add }: DeskParts): Schedul
 		removeSchedule: async (organizationId, key) =>
 			(await pool.rows('DELETE FROM run_schedules WHERE organization_id = $1 AND key = $2 RETURNING key', [uuid(organizationId), key]))
 				.length > 0,
-		dueSchedules: (kinds) => pool.rows<DueSchedule>(DUE, [kinds]),
+		dueSchedules: (kinds, after) => {
+			const { dueAt, organizationId, key } = after ?? { dueAt: '-infinity', organizationId: uuid(''), key: '' };
+			return pool.rows<DueSchedule>(DUE, [kinds, dueAt, organizationId, key]);
+		},
 		async fire(schedule, nextAt, starts) {
 			const { organizationId, key, kind, dueAt } = schedule;
 			await engine.prepare(kind);

@@ -96,7 +96,8 @@ const many = (count: number, make: (index: number) => object): object =>
 test('parameters that would hold up everybody are a 400 that names the place, when a tool is made and when it is changed', async () => {
 	const id = await createHttpTool(account, { name: 'changed', url: origin });
 	const wrong: [schema: object, path: string][] = [
-		[{ type: 'object', properties: many(30_000, () => ({ type: 'string' })) }, '/parameters'],
+		[{ type: 'object', properties: many(30_000, () => ({ type: 'string' })) }, ''],
+		[{ type: 'object', properties: many(10, () => ({ properties: many(3000, () => ({ type: 'string' })) })) }, '/parameters'],
 		[{ type: 'object', properties: { a: { oneOf: Object.values(many(10_000, (n) => ({ const: n }))) } } }, '/parameters'],
 		[
 			{ type: 'object', properties: many(5000, (n) => ({ type: 'string', pattern: `^(a|b${n}){1,900}$` })) },

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { until } from '../../test/helpers/clock.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
-import { parseFormBody, readBody } from './body.ts';
+import { parseFormBody, parseJson, readBody } from './body.ts';
 
 const MAX_BYTES = 7;
 
@@ -68,4 +68,12 @@ test('a form has at most 10,000 fields', () => {
 	const form = (fields: number): Buffer => Buffer.from(Array(fields).fill('x=1').join('&'));
 	assert.equal(parseFormBody(form(10_000)).getAll('x').length, 10_000);
 	assert.throws(() => parseFormBody(form(10_001)), { code: 'validation_failed', message: 'The form has more than 10000 fields.' });
+});
+
+test('JSON with as many different names as may be is parsed, and one more is refused with what is expected', () => {
+	const named = (count: number): Buffer =>
+		Buffer.from(JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_none, at) => [`n${at}`, 1]))));
+	assert.equal((parseJson(named(10_000)) as Record<string, number>)['n9999'], 1);
+	const message = 'The body has more than 10000 different names of members: send fewer at once, or the names as values in a list.';
+	assert.throws(() => parseJson(named(10_001)), { code: 'validation_failed', message, details: [{ path: '', message }] });
 });

@@ -2,9 +2,9 @@
 // it the same way everywhere: UTF-8, bounded depth, no prototype keys, no characters that PostgreSQL cannot store.
 
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '../contract/errors.ts';
+import { GatewayError, invalid } from '../contract/errors.ts';
 import { MAX_DEPTH, textFaults } from '../kit/input-faults.ts';
-import { withFewNames } from '../kit/json.ts';
+import { hasManyNames, MANY_NAMES } from '../kit/json.ts';
 import { type Coding, codingOf, tooLarge } from './codings.ts';
 import { parseForm } from './queries.ts';
 
@@ -57,7 +57,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Parses JSON. @throws validation_failed naming what is too much, too deep or cannot be stored; with a cause if it is not UTF-8 or not JSON */
 export function parseJson(body: Buffer): unknown {
-	const text = withFewNames(decode(body));
+	const text = decode(body);
+	if (hasManyNames(text)) throw invalid('', `The body has ${MANY_NAMES}: send fewer at once, or the names as values in a list.`);
 	const value = parse(text);
 	if (isPlain(text)) return value;
 	const faults = textFaults(value);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deepFreeze, hasManyNames, measureJson, printWithin, withFewNames } from './json.ts';
+import { deepFreeze, hasManyNames, measureJson, printWithin } from './json.ts';
 
 const circular: { self?: unknown } = {};
 circular.self = [circular];
@@ -88,13 +88,3 @@ const FEW: [title: string, json: string][] = [
 	['nothing', ''],
 ];
 for (const [title, json] of FEW) test(`${title}: not too many names`, () => assert.equal(hasManyNames(json), false));
-
-test('a body with too many names is refused with what is expected, and another one is returned', () => {
-	assert.equal(withFewNames('{"a":1}'), '{"a":1}');
-	const message = 'The body has more than 10000 different names of members: send fewer at once, or the names as values in a list.';
-	assert.throws(() => withFewNames(`{${members(named(MOST + 1))}}`), {
-		code: 'validation_failed',
-		message,
-		details: [{ path: '', message }],
-	});
-});

@@ -2,7 +2,6 @@
 // that is not parsed yet.
 
 import { randomInt } from 'node:crypto';
-import { invalid } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
 
 /** Whether a value is a JSON object: neither null nor an array. */
@@ -126,12 +125,6 @@ const MAX_NAMES = 10_000;
 /** A shorter text hardly has room for so many. */
 const MIN_CHARS = 64 * 1024;
 export const MANY_NAMES = `more than ${MAX_NAMES} different names of members`;
-
-/** Returns the text of a body. @throws validation_failed when it has too many names */
-export function withFewNames(body: string): string {
-	if (!hasManyNames(body)) return body;
-	throw invalid('', `The body has ${MANY_NAMES}: send fewer at once, or the names as values in a list.`);
-}
 
 /**
  * Whether a text has so many different names that parsing it would block the event loop. Names that are repeated cost next to nothing, and

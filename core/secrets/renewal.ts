@@ -3,6 +3,7 @@
 import { asGatewayError } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
+import { escapeToken } from '../kit/json-pointer.ts';
 import type { SealedValue } from '../store/credentials.ts';
 import type { Secrets } from './envelopes.ts';
 
@@ -40,9 +41,6 @@ function eachText(value: Json, change: (text: string, pointer: string) => string
 	if (Array.isArray(value)) return value.map((each, at) => eachText(each, change, `${pointer}/${at}`));
 	if (!isObject(value)) return value;
 	return Object.fromEntries(
-		Object.entries(value).map(([name, member]) => {
-			const token = name.replaceAll('~', '~0').replaceAll('/', '~1');
-			return [name, eachText(member, change, `${pointer}/${token}`)];
-		}),
+		Object.entries(value).map(([name, member]) => [name, eachText(member, change, `${pointer}/${escapeToken(name)}`)]),
 	);
 }

@@ -175,15 +175,16 @@ async function fetchHop(dispatcher: Agent, hop: Hop, signal: AbortSignal): Promi
 /** Wraps the bounded stream in Node's own Response: libraries check `instanceof Response`. */
 function bounded(response: UndiciResponse, url: URL, signal: AbortSignal): Response {
 	const { status, statusText } = response;
-	const body = response.body === null ? null : ReadableStream.from(counted(response.body, url.host, signal));
+	const body = response.body === null ? null : ReadableStream.from(counted(response, url.host, signal));
 	const answer = new Response(body, { status, statusText, headers: [...response.headers] });
 	return Object.defineProperty(answer, 'url', { value: url.href });
 }
 
-async function* counted(body: AsyncIterable<Uint8Array>, host: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+/** @param response kept until it is read: undici cancels a body that nobody has begun to read once its response is garbage, and it would end empty */
+async function* counted(response: UndiciResponse, host: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
 	let sizeBytes = 0;
 	try {
-		for await (const chunk of body) {
+		for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
 			sizeBytes += chunk.length;
 			if (sizeBytes > FETCH_MAX_BYTES) throw tooLarge(host, FETCH_MAX_BYTES);
 			yield chunk;

@@ -19,7 +19,9 @@ export async function openEvents(url: string, body: unknown, headers: Record<str
 	const all = { 'content-type': 'application/json', accept: 'text/event-stream', ...headers };
 	const response = await fetch(url, { method: 'POST', body: JSON.stringify(body), headers: all, signal: leaving.signal });
 	assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/, await describe(response));
-	const events = eventsOf(response.body ?? assert.fail());
+	// The stream is read from here on: `fetch` cancels one that nobody reads when its response is collected as garbage.
+	const stream = response.body?.values() ?? assert.fail();
+	const events = eventsOf(stream);
 	const shown = ({ id, event, data }: ServerSentEvent) => ({ id: id || null, event: event ?? 'message', data: JSON.parse(data) });
 	async function until(condition: (data: unknown) => boolean) {
 		const read = [];

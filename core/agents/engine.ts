@@ -34,7 +34,7 @@ export interface AgentParts extends Omit<ProgramParts, 'tell' | 'runs' | 'agents
 	telemetry?: Pick<Telemetry, 'run'>;
 }
 
-/** The runs of one account at a time over all replicas, those of one process, and those that have not ended. */
+/** The runs of one account at a time over all replicas, those of one process, and those that have not ended: of agents at one depth. */
 const PER_ACCOUNT = 64;
 const PLACES = 64;
 const UNFINISHED = 10_000;
@@ -79,7 +79,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 	for (let depth = 1; depth <= MAX_DEPTH; depth++)
 		runs.define(kindOf(depth), (run) => tracedRun(run, { telemetry }, () => program.run(run)), {
 			...(depth === 1 && { fire: schedules.fire }),
-			...{ places: PLACES, perAccount: PER_ACCOUNT, perAccountUnfinished: depth === 1 ? UNFINISHED : null },
+			...{ places: PLACES, perAccount: PER_ACCOUNT, perAccountUnfinished: UNFINISHED },
 			addChild: async (asked, kind) => {
 				const { agentId, revision, chain } = definitionOf(asked);
 				const added = await agents.start(asked, kind, { agentId, revision, startedBy: `agent:${chain.at(-2) ?? ''}` });

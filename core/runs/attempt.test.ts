@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClaimedRun, FinishedStep } from '../store/store.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { Json } from '../contract/nouns.ts';
+import type { ClaimedRun, FinishedStep, Run } from '../store/store.ts';
 import { Attempt } from './attempt.ts';
+import type { RunContext } from './context.ts';
 import { FULL, LOST, MAX_KEPT_CHARS } from './faults.ts';
 import type { Keeper } from './keeper.ts';
 
@@ -78,4 +81,15 @@ test('a signal that came in time, and whose announcement is still to come, is fo
 	}) as unknown as Keeper;
 	const attempt = new Attempt(CLAIMED, keeper, async () => null);
 	assert.deepEqual(await attempt.outcome((run) => run.event('go', { timeoutMs: 50 })), { how: 'succeeded', output: 'yes' });
+});
+
+test('a parent leaves its process while its account has no room for the child, and starts it once there is', async () => {
+	let asked = 0;
+	const full = new GatewayError('rate_limited', 'Too many.');
+	const startChild = async (): Promise<Run | null> => (asked++ === 0 ? Promise.reject(full) : ({ id: 'c' } as Run));
+	const program = (run: RunContext): Promise<Json> => run.child('sub', { kind: 'k', input: null });
+	const waiting = await new Attempt(CLAIMED, KEEPER, startChild).outcome(program);
+	assert.ok(waiting.how === 'suspended' && waiting.at instanceof Date, JSON.stringify(waiting));
+	assert.deepEqual(waiting.events, []);
+	assert.deepEqual(await new Attempt(CLAIMED, KEEPER, startChild).outcome(program), { how: 'suspended', events: ['child:c'], at: null });
 });

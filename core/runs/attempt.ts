@@ -2,6 +2,7 @@
 // left but waiting, or when it is stopped.
 
 import { setImmediate as immediate } from 'node:timers/promises';
+import { asGatewayError } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
 import { raceWith } from '../kit/race.ts';
 import type { ClaimedRun, NewRun, Run, RunHold, RunStep } from '../store/store.ts';
@@ -9,6 +10,7 @@ import { type RunChild, type RunContext, RunError, type RunProgram, type WaitOpt
 import { DEADLINE, FULL, faultOf, LOST, MAX_KEPT_CHARS, STOPPING } from './faults.ts';
 import { type Keeper, persist } from './keeper.ts';
 import { ProgressTeller } from './progress.ts';
+import { timerAt, Waits } from './waits.ts';
 
 /** How an attempt ended. `lost`: another process has the run, or it has ended, so there is nothing to record. */
 export type Outcome =
@@ -18,16 +20,10 @@ export type Outcome =
 	| { how: 'stopped' }
 	| { how: 'lost' };
 
-interface Wait {
-	/** Null: it waits for a time only. */
-	event: string | null;
-	until: Date | null;
-	resume(): void;
-}
-
 /** A wait that is over so soon is not worth leaving the process. */
 const SHORT_MS = 1_000;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** The time after which a child is asked for again, for which the account had no room. */
+const ROOM_MS = 10_000;
 const KEY_LENGTH = 500;
 
 export class Attempt {
@@ -38,7 +34,7 @@ export class Attempt {
 	readonly #stop = new AbortController();
 	readonly #steps: Map<string, RunStep>;
 	readonly #signals: Map<string, Json>;
-	readonly #waits = new Set<Wait>();
+	readonly #waits = new Waits();
 	readonly #keys = new Set<string>();
 	readonly #progress: ProgressTeller;
 	readonly #suspended = Promise.withResolvers<Outcome>();
@@ -70,7 +66,7 @@ export class Attempt {
 	async #outcomeOf(program: RunProgram): Promise<Outcome> {
 		const { deadlineAt } = this.run;
 		if (deadlineAt && deadlineAt.getTime() <= Date.now()) return { how: 'failed', error: DEADLINE };
-		const deadline = this.#timer(deadlineAt, () => this.stop(DEADLINE));
+		const deadline = timerAt(deadlineAt, () => this.stop(DEADLINE));
 		try {
 			return await raceWith(this.#stop.signal, Promise.race([this.#succeed(program), this.#suspended.promise]));
 		} catch (error) {
@@ -79,7 +75,7 @@ export class Attempt {
 			this.#isOver = true;
 			this.#over.resolve();
 			clearTimeout(deadline);
-			for (const { resume } of this.#waits) resume();
+			this.#waits.end();
 		}
 	}
 
@@ -100,13 +96,13 @@ export class Attempt {
 
 	/** Reads the signals that have come meanwhile. */
 	async hear(): Promise<void> {
-		if ([...this.#waits].some(({ event }) => event !== null)) await this.#listen();
+		if (this.#waits.events.length > 0) await this.#listen();
 	}
 
 	async #listen(): Promise<void> {
 		const come = await this.#working(() => this.#keeper.signals(this.hold, this.#stop.signal));
 		for (const { name, payload } of come) this.#signals.set(name, payload);
-		for (const wait of this.#waits) if (wait.event !== null && this.#signals.has(wait.event)) wait.resume();
+		this.#waits.hear(this.#signals);
 	}
 
 	#context(): RunContext {
@@ -216,13 +212,27 @@ export class Attempt {
 		const asked = { organizationId, kind, definition, input, trigger, priority, deadlineMs };
 		const around = { parentId: id, dedupe: `child:${id}:${key}`, here: false, onLoss: 'resume' as const };
 		// One that was started although nobody heard of it is found by its `dedupe`.
-		const child = await this.#working(() => persist(this.#stop.signal, () => this.#startChild({ ...asked, ...around })));
-		if (!child) throw LOST;
+		const child = await this.#childOf({ ...asked, ...around }, more.signal);
 		more.started?.(child.id);
 		// The one who ends a run sends its end in this shape.
 		const end = (await this.#event(`child:${child.id}`, { ...(more.signal && { signal: more.signal }) })) as Pick<Run, 'output' | 'error'>;
 		if (end.error) throw new RunError(end.error);
 		return end.output;
+	}
+
+	/** Starts a run as soon as its account has room for one more of the kind, which the others of the kind make without this one. */
+	async #childOf(asked: NewRun, signal: AbortSignal | undefined): Promise<Run> {
+		for (;;) {
+			signal?.throwIfAborted();
+			try {
+				const child = await this.#working(() => persist(this.#stop.signal, () => this.#startChild(asked)));
+				if (!child) throw LOST;
+				return child;
+			} catch (error) {
+				if (asGatewayError(error)?.code !== 'rate_limited') throw error;
+				await this.#wait(null, new Date(Date.now() + ROOM_MS), signal);
+			}
+		}
 	}
 
 	#claimKey(key: string): void {
@@ -253,42 +263,21 @@ export class Attempt {
 		}
 	}
 
-	/** Waits until the signal may be there, or the time over. */
+	/** Waits until the signal may be there, or the time over; the process is left when nothing else is under way. */
 	#wait(event: string | null, until: Date | null, signal?: AbortSignal): Promise<void> {
-		if (this.#isOver) return new Promise<never>(() => {});
-		const { promise, resolve } = Promise.withResolvers<void>();
-		const timer = this.#timer(until, () => wait.resume());
-		const leave = (): void => wait.resume();
-		signal?.addEventListener('abort', leave, { once: true });
-		const wait: Wait = {
-			...{ event, until },
-			resume: () => {
-				clearTimeout(timer);
-				signal?.removeEventListener('abort', leave);
-				// A wait that the attempt ends lasts for ever.
-				if (this.#waits.delete(wait) && !this.#isOver) resolve();
-			},
-		};
-		this.#waits.add(wait);
+		const waiting = this.#waits.wait(event, until, signal);
 		void this.#leaveIfIdle();
-		return promise;
-	}
-
-	#timer(at: Date | null, then: () => void): NodeJS.Timeout | undefined {
-		return at ? setTimeout(then, Math.min(LONGEST_TIMER_MS, Math.max(0, at.getTime() - Date.now()))) : undefined;
+		return waiting;
 	}
 
 	/** Leaves the process when all that the program does is waiting; the next step of another branch begins before the check. */
 	async #leaveIfIdle(): Promise<void> {
 		await immediate();
 		if (this.#busy > 0 || this.#waits.size === 0 || this.#isOver) return;
-		const waits = [...this.#waits];
-		const times = waits.flatMap(({ until }) => (until ? [until.getTime()] : []));
-		const next = times.length > 0 ? Math.min(...times) : null;
+		const { next, events } = this.#waits;
 		if (next !== null && next - Date.now() < SHORT_MS) return;
 		const { deadlineAt } = this.run;
 		const at = Math.min(next ?? Number.POSITIVE_INFINITY, deadlineAt?.getTime() ?? Number.POSITIVE_INFINITY);
-		const events = waits.flatMap(({ event }) => event ?? []);
 		this.#suspended.resolve({ how: 'suspended', events, at: Number.isFinite(at) ? new Date(at) : null });
 	}
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { rounds } from '../../test/helpers/sampled.ts';
 import type { Json, JsonObject, JsonSchema, ToolResult } from '../contract/nouns.ts';
 import { secretsAdded, withoutSecrets } from './hidden-secrets.ts';
 import { textOfHtml } from './html-text.ts';
@@ -317,14 +318,15 @@ function isLess(part: Json, whole: Json | undefined): boolean {
 	return Object.entries(part).every(([key, value]) => isLess(value, whole[key]));
 }
 
-test('Two thousand texts of any shape, spaced or not, are cut to any length and depth: JSON, short enough, with nothing that was not there', async () => {
+test('Texts of any shape, spaced or not, are cut to any length and depth: JSON, short enough, with nothing that was not there', async () => {
 	let seed = 42;
 	const next = (): number => {
 		seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
 		return seed / 2 ** 31;
 	};
+	const ROUNDS = rounds({ few: 500, all: 2000 });
 	let cuts = 0;
-	for (let round = 0; round < 2000; round++) {
+	for (let round = 0; round < ROUNDS; round++) {
 		const whole = [anyJson(next, 0), anyJson(next, 0)];
 		const text = JSON.stringify(whole, null, round % 3);
 		const maxChars = 40 + Math.floor(next() * text.length);
@@ -335,7 +337,7 @@ test('Two thousand texts of any shape, spaced or not, are cut to any length and 
 		assert.ok(isLess(JSON.parse(cut.text) as Json, whole), cut.text);
 		if (cut.notes.length === 0) assert.deepEqual(JSON.parse(cut.text), whole);
 	}
-	assert.ok(cuts > 1000, `${cuts} were cut`);
+	assert.ok(cuts > ROUNDS / 2, `${cuts} were cut`);
 });
 
 /** 10 MiB, the most that an upstream may answer. */
@@ -357,15 +359,18 @@ for (const [what, make] of Object.entries(LONGEST))
 		const text = make();
 		const turns: number[] = [];
 		const parsings: number[] = [];
-		for (let round = 0; round < 4; round++) {
-			turns.push(await longestTurn(() => jsonResult(text)));
-			const kept = texts(await jsonResult(text))[0] ?? '';
+		// One turn parses what is kept, at most a tenth of the text; each of the others is a slice of 4 ms. The CPU clock ticks every 4 ms.
+		const isHeld = (): boolean => Math.min(...turns) > 2 * Math.min(...parsings) + 20;
+		// The least of up to four: the first ones also compile the code.
+		for (let round = 0; round < 4 && isHeld(); round++) {
+			const { longest, result } = await longestTurn(() => jsonResult(text));
+			turns.push(longest);
+			const kept = texts(result)[0] ?? '';
 			parsings.push(cpuMsOf(() => parsed(kept)));
 		}
 		const shown = `${turns.map((turn) => turn.toFixed(1)).join(', ')} ms of CPU; ${parsings.map((each) => each.toFixed(1)).join(', ')} ms to parse what is kept`;
 		t.diagnostic(`longest turn: ${shown}`);
-		// One turn parses what is kept, at most a tenth of the text; each of the others is a slice of 4 ms. The CPU clock ticks every 4 ms.
-		assert.ok(Math.min(...turns) <= 2 * Math.min(...parsings) + 20, shown);
+		assert.ok(!isHeld(), shown);
 	});
 
 function parsed(text: string): unknown {
@@ -384,7 +389,7 @@ function cpuMsOf(work: () => unknown): number {
 }
 
 /** Measured in CPU time of this thread, so that other processes do not count. */
-async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+async function longestTurn<T>(work: () => Promise<T>): Promise<{ longest: number; result: T }> {
 	let longest = 0;
 	let isDone = false;
 	let last = cpuMs();
@@ -395,10 +400,10 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
 		if (!isDone) setImmediate(look);
 	};
 	setImmediate(look);
-	await work();
+	const result = await work();
 	isDone = true;
 	await nextTurn();
-	return longest;
+	return { longest, result };
 }
 
 function cpuMs(): number {

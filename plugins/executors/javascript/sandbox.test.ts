@@ -9,8 +9,11 @@ import { isBeforeTimer } from '../../../test/helpers/clock.ts';
 import { codeCall, runCode } from '../../../test/helpers/javascript.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';
 
-/** Deadlines of attacks that must be stopped, and of those that end by themselves: the longest that a tool may have. */
-const [SHORT_MS, LONG_MS] = [400, 30_000];
+/**
+ * Deadlines of attacks that nothing but their time ends, of those that their memory or their depth may end before, and of those that end by
+ * themselves: the longest that a tool may have.
+ */
+const [ENDLESS_MS, SHORT_MS, LONG_MS] = [100, 400, 30_000];
 /**
  * The longest overrun of a deadline, since a thread may have to start first. test/bench/promises.ts measures how long a run goes on after
  * its time.
@@ -41,8 +44,7 @@ for (const attack of SANDBOX_CASES)
 	});
 
 async function judge({ code, expected }: SandboxCase, parameters: JsonObject, call: Call): Promise<void> {
-	const mayBeLate = expected === null || ('error' in expected && expected.error.test('took longer than 1 ms, and was stopped'));
-	const timeoutMs = mayBeLate ? SHORT_MS : LONG_MS;
+	const timeoutMs = deadlineOf(expected);
 	const running = runCode(code, { parameters, call, timeoutMs });
 	assert.ok(await isBeforeTimer(timeoutMs + OVERRUN_MS, running), 'nobody stops it');
 	const result = await running;
@@ -50,6 +52,12 @@ async function judge({ code, expected }: SandboxCase, parameters: JsonObject, ca
 	if (expected === null) return;
 	if ('value' in expected) assert.deepEqual([result.isError, result.structured], [undefined, expected.value], textOf(result));
 	else assert.match(result.isError ? textOf(result) : `no error: ${textOf(result)}`, expected.error);
+}
+
+function deadlineOf(expected: SandboxCase['expected']): number {
+	if (expected === null) return SHORT_MS;
+	if (!('error' in expected) || !expected.error.test('took longer than 1 ms, and was stopped')) return LONG_MS;
+	return ['out of memory', 'stack overflow'].some((other) => expected.error.test(other)) ? SHORT_MS : ENDLESS_MS;
 }
 
 const textOf = ({ content }: ToolResult): string =>

@@ -111,36 +111,30 @@ test('a large schema is checked in a thread, with the same filled-in values and 
 test('a large schema costs the main thread at most a tenth of compiling it', async () => {
 	const own = createArgumentChecks(accountOf);
 	try {
-		const schemaOf = (round: number) => object(many(3000, (index) => ({ type: 'string', maxLength: index + round })));
+		const schemaOf = (round: number) => object(many(2000, (index) => ({ type: 'string', maxLength: index + round })));
 		// Starts the thread, which takes a while.
 		await own.admit(object(many(500, () => ({}))), 'o', NEVER);
 		const { compileSchema } = await import('./compile.ts');
 		const compiling = await computed(async () => compileSchema(schemaOf(1), 'defaults').check({}));
-		// The least of three: this thread also collects what the compiler left behind.
 		const admitting: number[] = [];
 		const checking: number[] = [];
-		for (const schema of [schemaOf(2), schemaOf(3), schemaOf(4)]) {
+		const isCheap = (spent: number[]): boolean => Math.min(...spent) < compiling / 10;
+		// The least of up to three: this thread also collects what the compiler left behind.
+		for (let round = 2; round < 5 && !(isCheap(admitting) && isCheap(checking)); round++) {
+			const schema = schemaOf(round);
 			admitting.push(await computed(() => own.admit(schema, 'o', NEVER)));
 			checking.push(await computed(async () => own.complete(toolWith(schema), { p1: 'x' }, NEVER)));
 		}
-		assert.ok(Math.min(...admitting) < compiling / 10, `${admitting} of ${compiling} ms to admit`);
-		assert.ok(Math.min(...checking) < compiling / 10, `${checking} of ${compiling} ms to check`);
+		assert.ok(isCheap(admitting), `${admitting} of ${compiling} ms to admit`);
+		assert.ok(isCheap(checking), `${checking} of ${compiling} ms to check`);
 	} finally {
 		own.close();
 	}
 });
 
-test('a check that is slow for large arguments is stopped after a second of computing, and reported to the caller', async () => {
-	const tool = toolWith(SLOW);
-	assert.deepEqual(checks.complete(tool, { list: [1, 2] }, NEVER), { list: [1, 2] });
-	await assert.rejects(async () => checks.complete(tool, slowArgs(), NEVER), { code: 'validation_failed', message: /more than a second/ });
-	// The next task gets a working thread.
-	assert.deepEqual(await checks.complete(toolWith(LARGE, { apiId: 'api' }), { p1: 'x' }, NEVER), { p1: 'x' });
-});
-
 test('the slow checks of an account and its organizations leave a thread for others, and run in turn among themselves', async () => {
 	const ended: string[] = [];
-	const slow = Array.from({ length: 4 }, async (_, index) => {
+	const slow = Array.from({ length: 3 }, async (_, index) => {
 		const tool = toolWith(SLOW, { organizationId: `greedy ${index % 2}` });
 		// On a busy machine a second of computing takes so long that the last ones are refused while they wait.
 		await assert.rejects(
@@ -155,19 +149,21 @@ test('the slow checks of an account and its organizations leave a thread for oth
 	ended.push('other');
 	await Promise.all(slow);
 	assert.ok(ended.indexOf('other') <= 1, ended.join());
-	// The checks of each organization end in their order. An account alternates between its organizations as a thread becomes free.
-	for (const own of [
-		['slow 0', 'slow 2'],
-		['slow 1', 'slow 3'],
-	])
-		assert.deepEqual(
-			ended.filter((name) => own.includes(name)),
-			own.filter((name) => ended.includes(name)),
-		);
+	// The checks of an organization end in their order. An account alternates between its organizations as a thread becomes free.
+	const own = ['slow 0', 'slow 2'];
+	assert.deepEqual(
+		ended.filter((name) => own.includes(name)),
+		own.filter((name) => ended.includes(name)),
+	);
 });
 
-test('a caller that leaves while waiting is removed at once, and when the queue is full further ones are refused with Retry-After', async () => {
-	const busy = assert.rejects(async () => checks.complete(toolWith(SLOW, { organizationId: 'many' }), slowArgs(), NEVER));
+test('a check that is slow for large arguments is stopped after a second of computing: who leaves while waiting for it is removed at once, and when the queue is full further ones are refused with Retry-After', async () => {
+	const slow = toolWith(SLOW, { organizationId: 'many' });
+	assert.deepEqual(checks.complete(slow, { list: [1, 2] }, NEVER), { list: [1, 2] });
+	const busy = assert.rejects(async () => checks.complete(slow, slowArgs(), NEVER), {
+		code: 'validation_failed',
+		message: /more than a second/,
+	});
 	const leaving = new AbortController();
 	const waiting = Array.from({ length: 1010 }, () =>
 		Promise.resolve(checks.complete(toolWith(LARGE, { organizationId: 'many' }), {}, leaving.signal)).catch(
@@ -181,6 +177,9 @@ test('a caller that leaves while waiting is removed at once, and when the queue 
 	assert.ok(said.filter((message) => message === 'gone').length >= 490);
 	assert.ok(said.filter((message) => String(message).startsWith('Too many arguments')).length >= 500);
 	await busy;
+	// The next task gets a working thread.
+	const next = toolWith(LARGE, { organizationId: 'many', apiId: 'api' });
+	assert.deepEqual(await checks.complete(next, { p1: 'x' }, NEVER), { p1: 'x' });
 });
 
 const REFUSED: [id: string, schema: JsonSchema, path: string][] = [

@@ -54,16 +54,20 @@ interface Replica extends AsyncDisposable {
 	store: Store;
 }
 
-/** Stands for a separate process, with its own connections and imports. */
-async function replica(): Promise<Replica> {
+/** Keeps a thread from one test to the next. */
+const shared = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
+after(() => shared.close());
+
+/** Stands for a separate process, with its own connections and, when asked, its own imports, which end with it. */
+async function replica({ isApart = false } = {}): Promise<Replica> {
 	const own = await openReplica(store);
-	const imports = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
+	const imports = isApart ? createImports({ registry, egressPolicy: { allow: [] }, log: silent }) : shared;
 	const runs = createRuns({ store: own, log: silent });
 	const jobs = createImportJobs({ store: own, registry, secrets, imports, runs, log: silent });
 	await runs.open();
 	const close = async (): Promise<void> => {
 		await runs.close(0);
-		await imports.close();
+		if (isApart) await imports.close();
 		await own[Symbol.asyncDispose]();
 	};
 	return { jobs, store: own, [Symbol.asyncDispose]: close };
@@ -249,17 +253,17 @@ test('a client that disconnects cancels its import', async () => {
 
 test('a replica that stops gives its job back, and another one finishes it', async () => {
 	const api = await newApi();
-	const one = await replica();
-	const job = await one.jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER);
+	const one = await replica({ isApart: true });
+	const job = await one.jobs.run(ask(api, 'slow 40', { waitMs: 0 }), NEVER, NEVER);
 	await parsing(job);
 	await one[Symbol.asyncDispose]();
 	const queued = await jobOf(job);
 	assert.deepEqual([queued.status, queued.attempts, queued.phase], ['queued', 0, null]);
 	assert.deepEqual(await counts(api), [0, 0]);
-	await using _two = await replica();
+	await using _two = await replica({ isApart: true });
 	const end = await ended(job);
 	assert.deepEqual([end.status, end.attempts], ['succeeded', 1]);
-	assert.deepEqual(await counts(api), [200, 1]);
+	assert.deepEqual(await counts(api), [40, 1]);
 });
 
 /**

@@ -36,7 +36,7 @@ function watched(real: Passwords): Passwords {
 before(async () => {
 	store = await testStore();
 	replica = await openReplica(store);
-	identities = await startIdentities(store, { passwords: watched(createPasswords()) });
+	identities = await startIdentities(store, { passwords: watched(createPasswords(4)) });
 });
 after(async () => {
 	await identities.close();

@@ -19,8 +19,8 @@ test('a window that has ended is neither counted nor reported, and can be swept 
 	let nowMs = 1000;
 	t.mock.method(performance, 'now', () => nowMs);
 	const mirror = new WindowMirror();
-	for (let at = 0; at < 100_000; at++) mirror.count(bucket(String(at), 100));
-	assert.equal(mirror.unreported().length, 100_000);
+	for (let at = 0; at < 1000; at++) mirror.count(bucket(String(at), 100));
+	assert.equal(mirror.unreported().length, 1000);
 	nowMs += 100;
 	assert.equal(mirror.isFull(bucket('1'), 1), false);
 	assert.deepEqual(mirror.unreported(), []);

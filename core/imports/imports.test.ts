@@ -80,6 +80,9 @@ const ownImports = (more: Partial<ImportParts> = {}) => createImports({ registry
 const shared = ownImports();
 after(() => shared.close());
 const imports = () => shared;
+/** Imports that may reach the servers of tests. */
+const reaching = ownImports({ egressPolicy: { allow: ['127.0.0.1'] } });
+after(() => reaching.close());
 
 /** The changes of an import that changed nothing. */
 const NOTHING: ImportChanges = {
@@ -332,7 +335,7 @@ test('a document is fetched through the guard, with its address after redirects'
 		else if (request.url === '/binary') response.end(Buffer.from([0xff, 0xfe, 0x00]));
 		else response.writeHead(404).end('secret');
 	});
-	const own = ownImports({ egressPolicy: { allow: [upstream.origin] } });
+	const own = reaching;
 	const api = await newApi();
 	const { schema } = await own.importSchema(store, api, bodyOf({ schemaUrl: `${upstream.origin}/moved` }), never);
 	assert.equal(schema.sourceUrl, `${upstream.origin}/docs/openapi.json`);
@@ -357,7 +360,7 @@ test('an API that describes itself is asked to when its URL answers with no desc
 		else response.writeHead(url === '/page' ? 200 : 405).end('<html>');
 	});
 	const asked: string[] = [];
-	const own = ownImports({ egressPolicy: { allow: [upstream.origin] } });
+	const own = reaching;
 	for (const [path, sizeBytes] of [
 		['/endpoint', 10],
 		['/page', 10],

@@ -3,10 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { KIND_NAMES } from '../core/features.ts';
 import { packedGatehouse } from './helpers/outside.ts';
 import { ROOT } from './rooms.ts';
@@ -19,10 +20,17 @@ const room = mkdtempSync(join(tmpdir(), 'gatehouse-create-'));
 let built: string;
 before(async () => {
 	built = await packedGatehouse();
+	for (const kind of KIND_NAMES) {
+		const { stdout, status, stderr } = create(`acme-${kind}`, '--kind', kind);
+		assert.equal(status, 0, stderr);
+		assert.match(stdout, new RegExp(`^Wrote the ${kind} plugin acme-${kind} into `));
+		install(folderOf(kind));
+	}
 });
 after(() => rmSync(room, { recursive: true, force: true }));
 
 const create = (...args: string[]) => spawnSync(process.execPath, [CREATE, ...args], { cwd: room, encoding: 'utf8' });
+const folderOf = (kind: string): string => join(room, `acme-${kind}`);
 
 /** Links what `npm install` would have brought: the packed Gatehouse, and what the package names. */
 function install(folder: string): void {
@@ -32,13 +40,12 @@ function install(folder: string): void {
 	for (const name of ['joi', '@types/node', '@hapi/hapi']) symlinkSync(join(MODULES, name), join(modules, name));
 }
 
-for (const kind of KIND_NAMES) {
-	test(`the ${kind} plugin that it writes has right types, passes its tests, is loaded, and can be built`, () => {
-		const { stdout, status, stderr } = create(`acme-${kind}`, '--kind', kind);
-		assert.equal(status, 0, stderr);
-		assert.match(stdout, new RegExp(`^Wrote the ${kind} plugin acme-${kind} into `));
-		const folder = join(room, `acme-${kind}`);
-		const files = readdirSync(folder, { recursive: true }).map(String);
+for (const kind of KIND_NAMES)
+	test(`the ${kind} plugin that it writes has all files, with the plugin’s names, and the same configuration of types as the others`, () => {
+		const folder = folderOf(kind);
+		const files = readdirSync(folder, { recursive: true })
+			.map(String)
+			.filter((file) => !file.startsWith('node_modules'));
 		for (const file of ['package.json', 'README.md', '.gitignore', 'tsconfig.json', 'src/index.ts', 'test/index.test.ts'])
 			assert.ok(files.includes(file), file);
 		for (const file of files.filter((name) => /\.\w+$/.test(name)))
@@ -47,21 +54,56 @@ for (const kind of KIND_NAMES) {
 		const { engines, devDependencies, allowScripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 		assert.equal(`>=${devDependencies.node.slice(1)}`, `${engines.node}.0`);
 		assert.equal(allowScripts.node, true);
-		install(folder);
-		run(folder, process.execPath, [TSC]);
-		run(folder, process.execPath, ['--test', 'test/index.test.ts']);
-		const bin = join(built, 'dist/core/bin.cjs');
-		const { plugins } = JSON.parse(run(folder, process.execPath, [bin, 'check', '.', '--json'])) as {
-			plugins: { kind: string; name: string }[];
-		};
-		assert.deepEqual(
-			plugins.map((plugin) => `${plugin.kind}:${plugin.name}`),
-			[`${kind}:acme_${kind}`],
-		);
-		run(folder, process.execPath, [TSC, '-p', 'tsconfig.build.json']);
-		assert.ok(existsSync(join(folder, 'dist/index.js')));
-		assert.ok(existsSync(join(folder, 'dist/index.d.ts')));
+		// So that one of them stands for all where the compiler reads these files.
+		for (const file of ['tsconfig.json', 'tsconfig.build.json'])
+			assert.equal(readFileSync(join(folder, file), 'utf8'), readFileSync(join(folderOf(ALONE), file), 'utf8'), file);
 	});
+
+/** The kind whose package is also used alone, as its author does; the others are used together, which takes a third of the time. */
+const ALONE = 'feature';
+
+test('the plugins that it writes have right types, and can be built', () => {
+	const types = { noEmit: false, declaration: true, outDir: 'built', rootDir: '.', typeRoots: [`acme-${ALONE}/node_modules/@types`] };
+	const config = { extends: `./acme-${ALONE}/tsconfig.json`, compilerOptions: types, include: ['acme-*/src', 'acme-*/test'] };
+	writeFileSync(join(room, 'tsconfig.json'), JSON.stringify(config));
+	run(room, process.execPath, [TSC, '-p', '.']);
+	for (const kind of KIND_NAMES)
+		for (const file of ['src/index.js', 'src/index.d.ts', 'test/index.test.js'])
+			assert.ok(existsSync(join(room, `built/acme-${kind}`, file)), `${kind}: ${file}`);
+	run(folderOf(ALONE), process.execPath, [TSC]);
+	run(folderOf(ALONE), process.execPath, [TSC, '-p', 'tsconfig.build.json']);
+	for (const file of ['dist/index.js', 'dist/index.d.ts']) assert.ok(existsSync(join(folderOf(ALONE), file)), file);
+});
+
+test('the plugins that it writes pass their tests', () => {
+	const others = KIND_NAMES.filter((kind) => kind !== ALONE).map((kind) => `acme-${kind}/test/index.test.ts`);
+	const outputs = [
+		run(room, process.execPath, ['--test', '--test-isolation=none', '--test-reporter=spec', ...others]),
+		run(folderOf(ALONE), process.execPath, ['--test', '--test-reporter=spec', 'test/index.test.ts']),
+	];
+	for (const kind of KIND_NAMES) assert.match(outputs.join('\n'), new RegExp(`^▶ acme_${kind} keeps the `, 'm'));
+});
+
+test('the plugins that it writes are loaded by the service', () => {
+	const dist = join(built, 'dist');
+	const program = `
+		import { check } from '${pathToFileURL(join(dist, 'core/commands/check.js'))}';
+		const reports = [];
+		for (const folder of process.argv.slice(1)) reports.push(JSON.parse((await check([folder, '--json'], '${dist}/')).text));
+		process.stdout.write(JSON.stringify(reports), () => process.exit());`;
+	const others = KIND_NAMES.filter((kind) => kind !== ALONE);
+	const reports: Report[] = JSON.parse(run(room, process.execPath, ['--input-type=module', '-e', program, ...others.map(folderOf)]));
+	// The command, in the folder of the package.
+	reports.push(JSON.parse(run(folderOf(ALONE), process.execPath, [join(dist, 'core/bin.cjs'), 'check', '.', '--json'])));
+	assert.deepEqual(
+		reports.map(({ ok, plugins }) => [ok, ...plugins.map(({ kind, name }) => `${kind}:${name}`)]),
+		[...others, ALONE].map((kind) => [true, `${kind}:acme_${kind}`]),
+	);
+});
+
+interface Report {
+	ok: boolean;
+	plugins: { kind: string; name: string }[];
 }
 
 test('a scope is a part of the package’s name, and not of the folder’s and the plugin’s', () => {

@@ -59,17 +59,21 @@ test('the entry points of the installed package can be imported, with their type
 });
 
 const BIN = (): string => join(installed, 'dist/core/bin.cjs');
-const runBin = (...options: string[]): string => spawnSync(process.execPath, [...options, BIN(), 'nonsense'], { encoding: 'utf8' }).stderr;
+/** @returns its exit code and what it says */
+const runBin = (...options: string[]): [number | null, string] => {
+	const { status, stderr } = spawnSync(process.execPath, [...options, BIN(), 'nonsense'], { encoding: 'utf8' });
+	return [status, stderr];
+};
 
 test('the command runs the service by its first line, and says what it needs where Node.js is older', () => {
 	assert.equal(readFileSync(BIN(), 'utf8').split('\n')[0], '#!/usr/bin/env node');
-	assert.equal(runBin(), 'Unknown command "nonsense"; known: check, dev, migrate, rotate-key, verify-audit.\n');
+	assert.deepEqual(runBin(), [1, 'Unknown command "nonsense"; known: check, dev, migrate, rotate-key, verify-audit.\n']);
 	writeFileSync(
 		join(folder, 'older.cjs'),
 		"Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });",
 	);
 	const told = `Gatehouse needs Node.js 24.12 or later, and this is ${process.version} (${process.execPath}).\n`;
-	assert.equal(runBin('--require', join(folder, 'older.cjs')), told);
+	assert.deepEqual(runBin('--require', join(folder, 'older.cjs')), [1, told]);
 });
 
 test('the package has its license and the files of its pages, and none of its dependencies reports an installation', () => {

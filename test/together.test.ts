@@ -73,7 +73,7 @@ test('each file of the tree runs once: in the group of its room, or alone', () =
 	assert.deepEqual([...groups.flat(), ...apart].sort(), testsIn(sources).sort());
 	assert.ok(groups.every((files) => files.length > 5) && groups.flat().length > 100, `${groups.map((files) => files.length)}`);
 	for (const group of ['core', 'importers', 'plugins'] as const) assert.ok(together[group].every((file) => file.startsWith(`${group}/`)));
-	assert.ok(apart.includes('test/flows/processes.test.ts') && together.core.includes('core/kit/race.test.ts'));
+	assert.ok(apart.includes('test/flows/metrics-workers.test.ts') && together.core.includes('core/kit/race.test.ts'));
 	const stores = [...together['stores-1'], ...together['stores-2']];
 	assert.ok(stores.includes('db/lists.test.ts') && !stores.includes('db/outages.test.ts'));
 	assert.ok(together['stores-found'].includes('db/people/members.test.ts'));

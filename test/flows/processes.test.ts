@@ -1,15 +1,15 @@
-// Tests the service as processes: its start-up faults, its workers, its end.
+// Tests the service as processes: its start-up faults. `metrics-workers.test.ts` tests its workers and its end, `package.test.ts` unknown commands.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { freePort } from '../helpers/ports.ts';
 import { type TestDatabase, testDatabase } from '../helpers/postgres.ts';
-import { ready, start as startWith, until } from '../helpers/processes.ts';
+import { start as startWith } from '../helpers/processes.ts';
 import { type TestRedis, testRedis } from '../helpers/redis.ts';
-import { databaseVariables, SECRETS, send } from '../helpers/service.ts';
+import { databaseVariables, SECRETS } from '../helpers/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-processes-'));
 let database: TestDatabase;
@@ -35,11 +35,14 @@ const complete = (): Record<string, string> => ({
 });
 
 test('every fault of the configuration is told at once, and ends the start', async () => {
-	const started = start({ DATABASE_HOST: 'x', PORT: 'x' });
+	const dataDir = join(folder, 'never');
+	const started = start({ DATABASE_HOST: 'x', PORT: '0', SHUTDOWN_DELAY_SECONDS: '301', SVC_DATA_DIR: dataDir });
 	assert.equal(await started.ended, 1);
-	assert.match(started.output(), /PORT must be/);
+	assert.match(started.output(), /PORT must be a port, 1 to 65535/);
+	assert.match(started.output(), /SHUTDOWN_DELAY_SECONDS must be seconds, 0 to 300/);
 	assert.match(started.output(), /JWT_SECRET is required/);
 	assert.ok(!started.output().includes('    at '), 'a sentence, no stack');
+	assert.equal(existsSync(dataDir), false);
 });
 
 test('a plugin package that is not installed ends the start with a sentence naming it', async () => {
@@ -53,32 +56,4 @@ test('a database that cannot be reached ends the start', async () => {
 	const started = start({ ...complete(), PORT: String(port), DATABASE_PORT: String(databasePort) });
 	assert.equal(await started.ended, 1);
 	assert.match(started.output(), new RegExp(String(databasePort)));
-});
-
-test('an unknown command ends the start, naming what is known', async () => {
-	const started = start(complete(), ['serve']);
-	assert.equal(await started.ended, 1);
-	assert.match(started.output(), /known: check, dev, migrate/);
-});
-
-test('SIGTERM ends it with 0, after what is in flight', async () => {
-	const port = await freePort();
-	const started = start({ ...complete(), PORT: String(port) });
-	await ready(`http://127.0.0.1:${port}`, started);
-	started.child.kill('SIGTERM');
-	assert.equal(await started.ended, 0);
-});
-
-test('WEB_CONCURRENCY=2 serves from two workers, replaces one that dies, and ends with its first process', async () => {
-	const port = await freePort();
-	const started = start({ ...complete(), PORT: String(port), WEB_CONCURRENCY: '2' });
-	await ready(`http://127.0.0.1:${port}`, started);
-	const count = (): number => started.output().split('"msg":"listening"').length - 1;
-	await until(() => count() === 2, 'two workers', started);
-	const [, pid] = /"workerPid":(\d+)/.exec(started.output()) ?? [];
-	process.kill(Number(pid), 'SIGKILL');
-	await until(() => count() === 3, 'another in its place', started);
-	started.child.kill('SIGTERM');
-	assert.equal(await started.ended, 0);
-	await assert.rejects(send(`http://127.0.0.1:${port}/health/live`, 'GET'));
 });

@@ -10,13 +10,12 @@ import { freePort } from '../helpers/ports.ts';
 import { testDatabase } from '../helpers/postgres.ts';
 import { ready, start } from '../helpers/processes.ts';
 import { startRedis } from '../helpers/redis.ts';
-import { databaseVariables, must, registerAccount, SECRETS } from '../helpers/service.ts';
+import { databaseVariables, must, registerAccount, SECRETS, send } from '../helpers/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-rest-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const WATCHED = join(folder, 'watched.json');
-const YOUNG = `${WATCHED}.young`;
 
 /** Libraries of single formats, protocols and tasks, which are loaded only when needed. */
 const WHEN_NEEDED = [
@@ -33,10 +32,10 @@ const WHEN_NEEDED = [
 ];
 const YOUNG_BYTES = 32 * 1024 * 1024;
 
-// The module reports at exit what the main thread loaded and started, and the size of its young generation all the time.
+// The module reports all the time, and at exit, what the main thread loaded and started, and the size of its young generation.
 const WATCH = `
 import { subscribe } from 'node:diagnostics_channel';
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { getHeapSpaceStatistics } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
@@ -45,20 +44,26 @@ if (isMainThread) {
 	let threads = 0;
 	registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
 	subscribe('worker_threads', () => threads++);
-	setInterval(() => {
+	const report = () => {
 		const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size;
-		writeFileSync(process.env.WATCHED + '.young', String(young));
-	}, 200).unref();
-	process.once('exit', () => writeFileSync(process.env.WATCHED, JSON.stringify({ loaded, threads })));
+		writeFileSync(process.env.WATCHED + '.half', JSON.stringify({ loaded, threads, young }));
+		renameSync(process.env.WATCHED + '.half', process.env.WATCHED);
+	};
+	setInterval(report, 200).unref();
+	process.once('exit', report);
 }`;
 
 interface Watched {
 	loaded: string[];
 	threads: number;
+	young: number;
 }
 
-/** Returns what a service had loaded by its end. @param use requests to make before */
-async function watch(use: (url: string) => Promise<void>): Promise<Watched> {
+const watched = (): Watched => JSON.parse(readFileSync(WATCHED, 'utf8'));
+const packagesOf = ({ loaded }: Watched): Set<string> =>
+	new Set(loaded.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []));
+
+test('at rest no library is loaded that few services need, no thread runs, memory is given back; an import has its importer in a thread', async () => {
 	await using owned = await testDatabase();
 	const [redis, port, script] = [await startRedis(), await freePort(), join(folder, 'watch.mjs')];
 	writeFileSync(script, WATCH);
@@ -67,44 +72,39 @@ async function watch(use: (url: string) => Promise<void>): Promise<Watched> {
 	await using started = start({ ...databaseVariables(owned.database), ...shared, ...place });
 	const url = `http://127.0.0.1:${port}`;
 	await ready(url, started);
-	await use(url);
+	assert.equal((await send(`${url}/metrics`, 'GET')).status, 404);
+	await until(() => existsSync(WATCHED) && watched().young < YOUNG_BYTES, 'the memory of the start is given back');
+	assertAtRest(watched());
+
+	const account = await registerAccount(url);
+	const api = must(await account.post('/apis', { name: 'A', type: 'graphql', baseUrl: 'https://api.example/graphql' }), 201);
+	must(await account.post(`/apis/${api.body.data.id}/import-schema`, { schemaContent: 'type Query { a(b: Int): String }' }), 200);
+	must(await account.post(`/apis/${api.body.data.id}/generate-tools`, {}), 200);
 	started.child.kill('SIGTERM');
 	assert.equal(await started.ended, 0, started.output());
 	await redis.stop();
-	return JSON.parse(readFileSync(WATCHED, 'utf8'));
-}
+	const last = watched();
+	assert.equal(last.threads, 1);
+	assertLean(last);
+});
 
-const packagesOf = ({ loaded }: Watched): Set<string> =>
-	new Set(loaded.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []));
-
-test('at rest no library is loaded that few services need, no thread runs, and the memory of the start is given back', async () => {
-	const isGivenBack = (): boolean => existsSync(YOUNG) && Number(readFileSync(YOUNG, 'utf8') || YOUNG_BYTES) < YOUNG_BYTES;
-	const watched = await watch(() => until(isGivenBack, 'the memory of the start is given back'));
-	const packages = packagesOf(watched);
+function assertAtRest(seen: Watched): void {
+	assertLean(seen);
+	const packages = packagesOf(seen);
 	assert.ok(packages.has('@hapi/hapi') && packages.has('sequelize'), 'modules of both kinds are seen');
-	assert.deepEqual(
-		WHEN_NEEDED.filter((name) => packages.has(name)),
-		[],
-	);
-	const importers = watched.loaded.filter((url) => url.includes('/importers/'));
+	const importers = seen.loaded.filter((url) => url.includes('/importers/'));
 	assert.ok(importers.length >= 8, 'importers are seen');
 	assert.deepEqual(
 		importers.filter((url) => url.endsWith('/parse.ts')),
 		[],
 	);
-	assert.equal(watched.threads, 0);
-});
+	assert.equal(seen.threads, 0);
+}
 
-test('an import loads its importer in a thread, and nothing of it here', async () => {
-	const watched = await watch(async (url) => {
-		const account = await registerAccount(url);
-		const api = must(await account.post('/apis', { name: 'A', type: 'graphql', baseUrl: 'https://api.example/graphql' }), 201);
-		must(await account.post(`/apis/${api.body.data.id}/import-schema`, { schemaContent: 'type Query { a(b: Int): String }' }), 200);
-		must(await account.post(`/apis/${api.body.data.id}/generate-tools`, {}), 200);
-	});
-	assert.equal(watched.threads, 1);
+/** Nothing that is loaded when needed is there, nor anything of OpenTelemetry while nothing is configured. */
+function assertLean(seen: Watched): void {
 	assert.deepEqual(
-		WHEN_NEEDED.filter((name) => packagesOf(watched).has(name)),
+		[...packagesOf(seen)].filter((name) => WHEN_NEEDED.includes(name) || name.startsWith('@opentelemetry/')),
 		[],
 	);
-});
+}

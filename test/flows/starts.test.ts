@@ -26,12 +26,10 @@ const file = join(folder, 'file');
 writeFileSync(file, '');
 const dataDir = join(folder, 'never');
 
+/** `processes.test.ts` has faults of the configuration, and `core/process/data-folder.test.ts` other folders. */
 const WRONG: Wrong[] = [
-	{ title: 'PORT=0', env: { PORT: '0' }, said: /PORT must be a port, 1 to 65535/ },
-	{ title: 'SHUTDOWN_DELAY_SECONDS=301', env: { SHUTDOWN_DELAY_SECONDS: '301' }, said: /SHUTDOWN_DELAY_SECONDS must be seconds, 0 to 300/ },
 	{ title: 'a host that is not ours', env: { HOST: '10.1.2.3' }, said: /^HOST: 10\.1\.2\.3 is not an address of this machine/ },
 	{ title: 'a file for a folder', env: { SVC_DATA_DIR: file }, said: /^SVC_DATA_DIR must be a folder/ },
-	{ title: 'a folder that cannot be', env: { SVC_DATA_DIR: '/proc/nothing' }, said: /^SVC_DATA_DIR must be a folder/ },
 ];
 for (const { title, env, said } of WRONG) {
 	test(`${title} ends the start with a sentence that names the variable, before anything is made`, async () => {

@@ -18,6 +18,8 @@ import { createHttpTool, databaseVariables, must, publishGateway, registerAccoun
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-endings-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
+/** The embedded database of all that start one, one after the other: making one takes longer than the rest. */
+const dataDir = join(folder, 'embedded');
 
 /** A delay longer than the time within which signals count as one request to stop. */
 const NEXT_SIGNAL_MS = 1100;
@@ -37,7 +39,6 @@ async function isFree(port: number): Promise<boolean> {
 }
 
 test('Ctrl-C in a terminal ends the embedded database last: every run that was answered is recorded', async () => {
-	const dataDir = join(folder, 'interrupted');
 	const [port, slow] = [await freePort(), await upstream((_request, response) => setTimeout(() => response.end('ok'), 20))];
 	const url = `http://127.0.0.1:${port}`;
 	await using started = start({ SVC_DATA_DIR: dataDir, PORT: String(port), EGRESS_ALLOW: '127.0.0.1' });
@@ -72,7 +73,7 @@ for (const [signal, toAll] of [
 ] as const) {
 	test(`npm start hands ${signal} on${toAll ? ', also where the terminal has sent it to all' : ''}: nothing is left behind`, async () => {
 		const port = await freePort();
-		const env = { SVC_DATA_DIR: join(folder, `npm-${signal}`), PORT: String(port) };
+		const env = { SVC_DATA_DIR: dataDir, PORT: String(port) };
 		await using started = startProgram(['npm', 'start'], env);
 		await ready(`http://127.0.0.1:${port}`, started);
 		if (toAll) started.signalGroup(signal);

@@ -11,7 +11,7 @@ import { freePort } from '../helpers/ports.ts';
 import { type TestDatabase, testDatabase } from '../helpers/postgres.ts';
 import { ready, type Started, start as startWith, until } from '../helpers/processes.ts';
 import { startRedis, type TestRedis } from '../helpers/redis.ts';
-import { databaseVariables, must, publishGateway, registerAccount, SECRETS, send } from '../helpers/service.ts';
+import { databaseVariables, publishGateway, registerAccount, SECRETS, send } from '../helpers/service.ts';
 import { startTracker } from '../helpers/tracker.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-strays-'));
@@ -96,9 +96,10 @@ test('a rejection that nothing handled is logged with its package and ends nothi
 	]);
 });
 
-test('a worker in which something threw is replaced', async () => {
-	const { started, ask } = await serve({ WEB_CONCURRENCY: '2' });
+test('a rejection while the package loads is logged with its name and the start goes on; a worker in which something threw is replaced', async () => {
+	const { started, ask } = await serve({ WEB_CONCURRENCY: '2', UNRULY: 'reject' });
 	await using _ended = started;
+	assert.equal(lineOf(started, /stray rejection at load/).package, 'gatehouse-unruly-plugin');
 	const count = (): number => started.output().split('"msg":"listening"').length - 1;
 	await until(() => count() === 2, 'two workers', started);
 	assert.equal(await ask('emit an error'), 200);
@@ -107,14 +108,6 @@ test('a worker in which something threw is replaced', async () => {
 	assert.equal(await ask('good'), 200);
 	started.child.kill('SIGTERM');
 	assert.equal(await started.ended, 0);
-});
-
-test('a rejection while the package loads is logged with its name, and the start goes on', async () => {
-	const started = await start({ UNRULY: 'reject' });
-	await using _ended = started;
-	await ready(started.url, started);
-	assert.equal(lineOf(started, /stray rejection at load/).package, 'gatehouse-unruly-plugin');
-	must(await send(`${started.url}/health/live`, 'GET'), 200);
 });
 
 test('a throw while the package loads ends the start, and the log names the package', async () => {

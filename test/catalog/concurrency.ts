@@ -3,7 +3,11 @@
 
 import { randomBytes } from 'node:crypto';
 import { addMember } from '../helpers/members.ts';
+import { rounds } from '../helpers/sampled.ts';
 import { type Account, type Answer, createHttpTool, must } from '../helpers/service.ts';
+
+/** The racers of a race that may have any number: more than the connections that two replicas have to the database. */
+const MANY = rounds({ few: 16, all: 50 });
 
 export interface Racer {
 	method: string;
@@ -61,7 +65,7 @@ const CREATIONS: Race[] = [
 	{
 		row: 90,
 		id: 'creations of one endpoint',
-		times: 50,
+		times: MANY,
 		arrange: async () => () => ({ method: 'POST', path: '/gateways', body: gateway('/race') }),
 		won: 201,
 		winners: 1,
@@ -72,7 +76,7 @@ const CREATIONS: Race[] = [
 	{
 		row: 90,
 		id: 'creations of one endpoint, spelt in many ways',
-		times: 50,
+		times: MANY,
 		arrange: async () => (at) => ({ method: 'POST', path: '/gateways', body: gateway(['/race', 'race', '/RACE', 'Race'][at % 4] ?? '') }),
 		won: 201,
 		winners: 1,
@@ -111,13 +115,13 @@ const CREATIONS: Race[] = [
 	{
 		row: 90,
 		id: 'organizations of one name, which get a slug each',
-		times: 50,
+		times: MANY,
 		arrange: async () => () => ({ method: 'POST', path: '/organizations', body: { name: 'Race' } }),
 		won: 201,
-		winners: 50,
+		winners: MANY,
 		lost: [],
 		left: async (_account, won) => ids(won, 'slug'),
-		leaves: 50,
+		leaves: MANY,
 	},
 	{
 		row: 90,
@@ -136,7 +140,7 @@ const CREATIONS: Race[] = [
 const versioned = (id: string, make: (account: Account) => Promise<string>): Race => ({
 	row: 90,
 	id: `changes of one version of ${id}`,
-	times: 50,
+	times: MANY,
 	arrange: async (account) => {
 		const path = await make(account);
 		const etag = must(await account.get(path), 200).headers.get('etag') ?? '';
@@ -154,7 +158,7 @@ const CHANGES: Race[] = [
 	{
 		row: 90,
 		id: 'changes and removals of one version of a gateway',
-		times: 50,
+		times: MANY,
 		arrange: async (account) => {
 			const path = `/gateways/${await makeGateway(account)}`;
 			const headers = { 'if-match': must(await account.get(path), 200).headers.get('etag') ?? '' };
@@ -167,23 +171,23 @@ const CHANGES: Race[] = [
 	{
 		row: 90,
 		id: 'changes of a tool that ask for no version, each told its own',
-		times: 50,
+		times: MANY,
 		arrange: async (account) => {
 			const path = `/tools/${(await makeTools(account, 1))[0]}`;
 			return (at) => ({ method: 'PATCH', path, body: { name: `writer_${at}` } });
 		},
 		won: 200,
-		winners: 50,
+		winners: MANY,
 		lost: [],
 		left: async (_account, won) => [ids(won, 'name'), new Set(won.map(({ headers }) => headers.get('etag'))).size],
-		leaves: [50, 50],
+		leaves: [MANY, MANY],
 	},
 ];
 
 const once = (id: string, arrange: (account: Account) => Promise<Racer>, left: Race['left'], field = 'id'): Race => ({
 	row: 90,
 	id: `requests under one Idempotency-Key, to ${id}`,
-	times: 50,
+	times: MANY,
 	arrange: async (account) => {
 		const racer = await arrange(account);
 		const key = { 'idempotency-key': randomBytes(8).toString('hex') };
@@ -224,7 +228,7 @@ const RETRIES: Race[] = [
 	{
 		row: 90,
 		id: 'different requests under one Idempotency-Key',
-		times: 50,
+		times: MANY,
 		arrange: async () => (at) => ({
 			method: 'POST',
 			path: '/gateways',
@@ -257,16 +261,16 @@ const removed = (id: string, arrange: (account: Account) => Promise<string[]>): 
 const renamed = (id: string, arrange: (account: Account) => Promise<string>): Race => ({
 	row: 90,
 	id: `changes of the name of ${id}, each answered with its own name and version`,
-	times: 50,
+	times: MANY,
 	arrange: async (account) => {
 		const path = await arrange(account);
 		return (at) => ({ method: 'PATCH', path, body: { name: `n${at}` } });
 	},
 	won: 200,
-	winners: 50,
+	winners: MANY,
 	lost: [],
 	left: async (_account, won) => [ids(won, 'name'), new Set(won.map(({ headers }) => headers.get('etag'))).size],
-	leaves: [50, 50],
+	leaves: [MANY, MANY],
 });
 
 const RENAMES: Race[] = [
@@ -318,14 +322,14 @@ const TOGETHER: Race[] = [
 	{
 		row: 90,
 		id: 'assignments of one tool',
-		times: 50,
+		times: MANY,
 		arrange: async (account) => {
 			const [toolId] = await makeTools(account, 1);
 			const path = `/gateways/${await makeGateway(account)}/tools`;
 			return () => ({ method: 'POST', path, body: { toolId } });
 		},
 		won: 201,
-		winners: 50,
+		winners: MANY,
 		lost: [],
 		left: async (account, won) => [(await list(account, '/gateways', 'gateways'))[0]?.['toolCount'], ids(won, 'gatewayToolId')],
 		leaves: [1, 1],

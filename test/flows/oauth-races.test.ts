@@ -285,7 +285,7 @@ describe('a token or code that is sent while it is being ended', () => {
 
 	for (const { what, dead, redeems, end, undo } of ENDS) {
 		test(`beside ${what}, nothing that a refresh or a redemption got outlives it, and nothing fails`, async () => {
-			for (let round = 0; round < rounds({ few: 2, all: 6 }); round++) {
+			for (let round = 0; round < rounds({ few: 1, all: 6 }); round++) {
 				const scene = await setScene();
 				const pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 10));
 				const refreshes = all(10, async (_url, turn) => {

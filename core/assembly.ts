@@ -2,7 +2,6 @@
 
 import cluster from 'node:cluster';
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { openStore, type StoreOptions } from '../db/index.ts';
 import { createAgents } from './agents/engine.ts';
 import { createAlerts } from './alerts/alerts.ts';
@@ -38,7 +37,7 @@ import { assertAudits, permissionsOfFeatures, tellTakenSlugs } from './managemen
 import { AdmittedRequests } from './management/still-admitted.ts';
 import { ModelConnections } from './models/connections.ts';
 import type { PluginSource } from './process/strays.ts';
-import { findFolder } from './registry/folders.ts';
+import { findFolder, ROOT } from './registry/folders.ts';
 import { closePlugins, loadPlugins } from './registry/loader.ts';
 import { countUnfitRows } from './registry/unfit-rows.ts';
 import { createRuns } from './runs/runs.ts';
@@ -98,8 +97,6 @@ export interface AssemblyOptions {
 	stopping: AbortSignal;
 }
 
-/** The folder that holds the rooms of plugins. */
-export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MEMOS = 50_000;
 /** A token is fetched for all callers that wait for it: the fetch continues when one of them leaves. */
 const NEVER = new AbortController().signal;

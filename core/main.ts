@@ -1,102 +1,20 @@
-// The composition root: config → store → plugins → server → listen, and the orderly stop.
+// The commands of the program. Each loads what it needs: a start that is refused, and a process that only watches over others, load no service.
 
 import cluster from 'node:cluster';
 import { once } from 'node:events';
-import type { Server } from '@hapi/hapi';
-import { migrateDatabase, renewSecrets, startEmbedded, verifyAudit } from '../db/index.ts';
-import { assemble, ROOT, type ServiceOptions } from './assembly.ts';
 import { type OwnedDatabase, superviseWorkers } from './cluster.ts';
 import { type DevelopmentMessage, develop, folderOf, SERVE_FOLDER, type ServiceMessage } from './commands/dev.ts';
 import { type Config, checkConfig, completeConfig, environmentWith } from './config/config.ts';
 import { createLog, type ServiceLog } from './config/log.ts';
-import { GatewayError } from './contract/errors.ts';
-import type { Core } from './features.ts';
-import { registerAccess } from './management/access.ts';
-import { registerFeatures } from './management/features.ts';
-import { registerIdempotency } from './management/idempotency.ts';
-import { assertNeeds } from './management/needs.ts';
-import { delay, endOnSignals, type Stoppable } from './process/ending.ts';
-import { assertListenable, listeningFault, originOf, reachableOrigin } from './process/listening.ts';
+import { endOnSignals, type Stoppable } from './process/ending.ts';
+import { addressesOf, assertListenable } from './process/listening.ts';
 import { giveBackMemory } from './process/memory.ts';
 import { type PluginSource, watchStrays } from './process/strays.ts';
-import { createSecrets } from './secrets/envelopes.ts';
-import { createServer } from './server.ts';
-import { openMetrics } from './telemetry/serving.ts';
+import { ROOT } from './registry/folders.ts';
 import type { Report } from './tracker/faults.ts';
-import { tellFaultyAnswers } from './tracker/requests.ts';
 
-export type { ServiceOptions };
-
-export interface Service {
-	/** The origin at which it listens. */
-	url: string;
-	/** The hapi server, for callers that inspect its routes. */
-	server: Server;
-	/** Fails readiness at once, waits for SHUTDOWN_DELAY_SECONDS or `hurry`, lets requests in flight finish, then closes everything. */
-	stop(hurry?: AbortSignal): Promise<void>;
-}
-
-const DRAIN_MS = 25_000;
-/** The time after which calls in flight are ended when the service stops: in the rest they can still be answered. */
-const CALLS_MS = DRAIN_MS - 1000;
-/** The time in which runs may still end when the service stops; another replica goes on with the rest. */
-const RUNS_GRACE_MS = 2_000;
-/** Time limit of the whole stop. */
-const GRACE_MS = DRAIN_MS + 5000;
-const NEVER = new AbortController().signal;
-
-/** Starts the service. @throws Error with one sentence per fault: configuration, plugins, database */
-export async function startService(
-	config: Config,
-	log: ServiceLog = createLog(config.logLevel, undefined, config.logFormat),
-	options: ServiceOptions = {},
-): Promise<Service> {
-	// Resources are closed in reverse order of opening, also when a later step fails.
-	const opened = new AsyncDisposableStack();
-	const [leaving, stopping] = [new AbortController(), new AbortController()];
-	try {
-		const parts = await assemble({ config, log, options, stopping: stopping.signal }, opened);
-		const core: Core = { ...parts, leaving: leaving.signal, stopping: stopping.signal };
-		const server = createServer({ ...core, log, plugins: [...core.registry.list('transport'), ...core.registry.list('auth')] });
-		server.app.inFlight = core.inFlight;
-		server.app.reportFault = core.reportFault;
-		tellFaultyAnswers(server);
-		await server.register({ name: 'management', register: (management) => registerManagement(management, core) });
-		assertNeeds(server, core);
-		core.runtime.mount(server);
-		opened.defer(await openMetrics(config, { server, telemetry: core.telemetry }));
-		await server.initialize();
-		await core.runs.open();
-		await server.start().catch((error: unknown) => Promise.reject(listeningFault(error, config)));
-		opened.defer(() => drain(server, core));
-		opened.defer(() => stopping.abort(new GatewayError('unavailable', 'The service is stopping.')));
-		log.info({ ...addressesOf(config), workerPid: process.pid }, 'listening');
-		const stop = async (hurry: AbortSignal = NEVER): Promise<void> => {
-			leaving.abort();
-			await delay(config.shutdownDelaySeconds, hurry);
-			await opened.disposeAsync();
-		};
-		return { url: reachableOrigin(config, '127.0.0.1'), server, stop };
-	} catch (error) {
-		await opened.disposeAsync();
-		throw error;
-	}
-}
-
-/** Lets requests in flight and runs finish. When no client waits any longer, or the time is over, all calls are ended. */
-async function drain(server: Server, { runs, inFlight }: Core): Promise<void> {
-	const end = (): void => inFlight.end(new GatewayError('unavailable', 'The service is stopping.'));
-	const late = setTimeout(end, CALLS_MS);
-	await Promise.all([server.stop({ timeout: DRAIN_MS }), runs.close(RUNS_GRACE_MS)]);
-	clearTimeout(late);
-	end();
-}
-
-async function registerManagement(server: Server, core: Core): Promise<void> {
-	registerAccess(server, core);
-	registerIdempotency(server, core);
-	await registerFeatures(server, core);
-}
+/** The time limit of the whole stop of a service: longer than that of its requests in flight. */
+const GRACE_MS = 30_000;
 
 /** Without a command it serves; `dev` serves with a folder of plugins; `migrate` migrates the database and ends, `check` checks plugins. */
 async function run(command: string | undefined, args: readonly string[]): Promise<void> {
@@ -109,6 +27,7 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 	const strays = watchStrays(log, () => ending.fail());
 	if (command === 'migrate') {
 		const { database, dataDir } = completeConfig(checked);
+		const { migrateDatabase } = await import('../db/index.ts');
 		await migrateDatabase({ database, dataDir, log });
 		return log.flush();
 	}
@@ -121,7 +40,10 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 	const config = { ...completeConfig(checked), ...(pluginFolder !== undefined && (await givenDatabase())) };
 	if (cluster.isPrimary) log.info(addressesOf(config), 'starting');
 	const graceMs = config.shutdownDelaySeconds * 1000 + GRACE_MS;
-	const startDatabase = () => startEmbedded({ dataDir: config.dataDir, durable: true, log });
+	const startDatabase = async (): Promise<OwnedDatabase> => {
+		const { startEmbedded } = await import('../db/index.ts');
+		return startEmbedded({ dataDir: config.dataDir, durable: true, log });
+	};
 	const supervisor =
 		developed === null ? await superviseWorkers(config, log, startDatabase) : await superviseFolder(developed, config, startDatabase);
 	if (supervisor) {
@@ -130,6 +52,7 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 	}
 	const loaded = (plugins: PluginSource[]): void => strays.know(plugins);
 	const reporting = (report: Report): void => strays.tell(report);
+	const { startService } = await import('./service.ts');
 	const service = await startService(config, log, { pluginFolder, loaded, reporting });
 	giveBackMemory();
 	ending.begun(service, graceMs);
@@ -138,7 +61,10 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 
 /** Checks the audit logs; the process ends with 1 when a link of one is wrong, or nothing was checked. */
 async function runVerification(args: readonly string[], { database, dataDir }: Config, log: ServiceLog): Promise<void> {
-	const { askedProof, describeProof } = await import('./commands/verify-audit.ts');
+	const [{ askedProof, describeProof }, { verifyAudit }] = await Promise.all([
+		import('./commands/verify-audit.ts'),
+		import('../db/index.ts'),
+	]);
 	const asked = askedProof(args);
 	const found = { checked: 0, broken: 0 };
 	await verifyAudit({ database, dataDir, log }, asked, (proof) => {
@@ -154,6 +80,7 @@ async function runVerification(args: readonly string[], { database, dataDir }: C
 /** Seals anew what former keys sealed; the process ends with 1 when no key opens some of it. */
 async function runRotation(config: Config, log: ServiceLog): Promise<void> {
 	const { describeRenewal, renewal } = await import('./commands/rotate-key.ts');
+	const [{ createSecrets }, { renewSecrets }] = await Promise.all([import('./secrets/envelopes.ts'), import('../db/index.ts')]);
 	const secrets = createSecrets(config.encryptionKey, log, config.formerKeys);
 	const { change, counts } = renewal(secrets);
 	await renewSecrets({ database: config.database, dataDir: config.dataDir, log }, secrets.keyId, change);
@@ -196,12 +123,6 @@ async function givenDatabase(): Promise<Pick<Config, 'database'>> {
 function tellSupervisor(listening: string): void {
 	process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 	process.send?.({ listening } satisfies ServiceMessage);
-}
-
-/** The addresses that an operator looks for first: of the service, its documentation and its data. */
-function addressesOf({ host, port, publicUrls, database, dataDir }: Config): Record<string, unknown> {
-	const data = database ? `PostgreSQL at ${database.host}:${database.port}, database ${database.name}` : dataDir;
-	return { url: originOf({ host, port }), docs: `${publicUrls[0]}/docs`, data, publicUrls };
 }
 
 /** Runs a command of this process, and ends the process with one sentence when it fails. */

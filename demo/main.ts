@@ -4,8 +4,8 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { type Config, loadConfig } from '../core/config/config.ts';
-import { startService } from '../core/main.ts';
 import { onSignals } from '../core/process/ending.ts';
+import { startService } from '../core/service.ts';
 import { readAccount } from './account.ts';
 import { describeConnecting, type Published } from './connect.ts';
 import { doMainJob } from './job.ts';

@@ -62,7 +62,7 @@ function isAbove(test: string, file: string): boolean {
  */
 function belongs(file: string, test: string, reached: (test: string) => ReadonlySet<string>): boolean {
 	const seen = reached(test);
-	return seen.has(file) || (seen.has('core/main.ts') && ROOMS.includes(file.split('/')[0] ?? ''));
+	return seen.has(file) || (seen.has('core/service.ts') && ROOMS.includes(file.split('/')[0] ?? ''));
 }
 
 /** Tells whether a file that no source imports, such as JSON, lies beside the test or in a folder that the test names. */

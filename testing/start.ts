@@ -11,7 +11,7 @@ import type { Plugin } from '../core/contract/kinds.ts';
 import type { Window } from '../core/contract/limits.ts';
 import type { JsonObject } from '../core/contract/nouns.ts';
 import type { LimitTable } from '../core/limits/table.ts';
-import type { Service } from '../core/main.ts';
+import type { Service } from '../core/service.ts';
 import { type Account, registerAccount } from './account.ts';
 
 export interface GatehouseOptions {
@@ -51,7 +51,7 @@ export async function startWhole(options: GatehouseOptions): Promise<{ gatehouse
 		const log = onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel);
 		const given = { plugins, passwordCost: LEAST_COST, ...(limits === 'none' && { limits: WIDE }) };
 		// The import is dynamic, since most files that import the kit start no service.
-		const { startService } = await import('../core/main.ts');
+		const { startService } = await import('../core/service.ts');
 		const service = await startService(config, log, given);
 		const { url } = service;
 		const stop = async (): Promise<void> => {

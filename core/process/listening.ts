@@ -8,6 +8,13 @@ export interface Address {
 	port: number;
 }
 
+interface Addresses extends Address {
+	publicUrls: readonly string[];
+	/** Null: the embedded one in the data folder. */
+	database: (Address & { name: string }) | null;
+	dataDir: string;
+}
+
 export const originOf = ({ host, port }: Address): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /** @param own the name of this machine, used when the host means all of its addresses */
@@ -45,4 +52,10 @@ function sentenceOf(code: string, host: string, port: number): string | null {
 		default:
 			return null;
 	}
+}
+
+/** The addresses that an operator looks for first: of the service, its documentation and its data. */
+export function addressesOf({ host, port, publicUrls, database, dataDir }: Addresses): Record<string, unknown> {
+	const data = database ? `PostgreSQL at ${database.host}:${database.port}, database ${database.name}` : dataDir;
+	return { url: originOf({ host, port }), docs: `${publicUrls[0]}/docs`, data, publicUrls };
 }

@@ -6,6 +6,8 @@ import { join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type FoundPackage, foundPackage, type PackageJson } from './packages.ts';
 
+/** The folder that holds the rooms of plugins. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The condition of `exports` under which a package names its sources, as bundlers know it. */
 const SOURCE = 'source';
 

@@ -144,7 +144,7 @@ import { registerHooks } from 'node:module';
 const urls = [];
 registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
 const { createTracker } = await import('./core/tracker/tracker.ts');
-await import('./core/main.ts');
+await import('./core/service.ts');
 const sentry = () => urls.filter((url) => url.includes('/@sentry/')).length;
 await createTracker(null, console);
 const without = sentry();

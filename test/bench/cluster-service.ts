@@ -4,7 +4,7 @@ import cluster from 'node:cluster';
 import { superviseWorkers } from '../../core/cluster.ts';
 import { loadConfig } from '../../core/config/config.ts';
 import { createLog } from '../../core/config/log.ts';
-import { startService } from '../../core/main.ts';
+import { startService } from '../../core/service.ts';
 import { startEmbedded } from '../../db/index.ts';
 import { cpuMicrosOf } from './proc.ts';
 import { WIDE_LIMITS } from './service-limits.ts';

@@ -2,7 +2,7 @@
 
 import { loadConfig } from '../../core/config/config.ts';
 import { createLog } from '../../core/config/log.ts';
-import { startService } from '../../core/main.ts';
+import { startService } from '../../core/service.ts';
 import { WIDE_LIMITS } from './service-limits.ts';
 import { announce } from './subject.ts';
 

@@ -9,7 +9,7 @@ import { type Config, loadConfig } from '../../core/config/config.ts';
 import { createLog } from '../../core/config/log.ts';
 import type { Window } from '../../core/contract/limits.ts';
 import type { LimitTable } from '../../core/limits/table.ts';
-import { startService } from '../../core/main.ts';
+import { startService } from '../../core/service.ts';
 import { PATIENCE_MS } from './clock.ts';
 import { freePort } from './ports.ts';
 import { testDatabase } from './postgres.ts';

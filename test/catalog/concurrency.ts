@@ -6,7 +6,7 @@ import { addMember } from '../helpers/members.ts';
 import { rounds } from '../helpers/sampled.ts';
 import { type Account, type Answer, createHttpTool, must } from '../helpers/service.ts';
 
-/** The racers of a race that may have any number: more than the connections that two replicas have to the database. */
+/** The racers of a race that may have any number: twice as many as two replicas of a test have connections for ordinary statements. */
 const MANY = rounds({ few: 16, all: 50 });
 
 export interface Racer {

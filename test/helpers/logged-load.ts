@@ -13,7 +13,7 @@ import { testRedis } from './redis.ts';
 import { createHttpTool, databaseVariables, publishGateway, registerAccount, SECRETS } from './service.ts';
 
 const TOOLS = 5;
-const AT_ONCE = 32;
+export const AT_ONCE = 32;
 /** A call of the last tool fails at its upstream. */
 const FAILS = TOOLS - 1;
 

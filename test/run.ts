@@ -7,7 +7,7 @@ import { allSources, ROOT } from './rooms.ts';
 import { divided, fileOfGroup, GROUPS, RUN, testsIn } from './together.ts';
 
 /** Files wait for sockets most of the time, so more of them run than a machine has cores. */
-const CONCURRENCY = 4;
+const CONCURRENCY = 5;
 /** The time of a process, which may run a hundred files. */
 const TIMEOUT_MS = 3_600_000;
 

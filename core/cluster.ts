@@ -8,6 +8,8 @@ import { serveMetrics } from './telemetry/scrape.ts';
 import { collectWorkers } from './telemetry/workers.ts';
 
 const RESTART_MS = 1000;
+/** The exit code of a start that is refused. */
+const REFUSED = 1;
 
 /** The part of the embedded database that the first process uses. */
 export interface OwnedDatabase {
@@ -15,17 +17,29 @@ export interface OwnedDatabase {
 	stop(): Promise<void>;
 }
 
+export interface Supervision {
+	log: Log;
+	startDatabase(): Promise<OwnedDatabase>;
+	/** Is called when a worker refuses to start before any has served: each later one would refuse for the same reason, which it has told. */
+	refused(): void;
+}
+
 /** Starts the workers, in the process that only supervises. @returns how to stop them; null in a process that serves */
-export async function superviseWorkers(config: Config, log: Log, startDatabase: () => Promise<OwnedDatabase>): Promise<Stoppable | null> {
+export async function superviseWorkers(config: Config, { log, startDatabase, refused }: Supervision): Promise<Stoppable | null> {
 	if (config.webConcurrency === 1 || cluster.isWorker) return null;
 	const embedded = config.database === null ? await startDatabase() : null;
 	// A worker sees a configured database, so it needs every variable that one requires.
 	const env = embedded ? workerEnvironment(config, embedded.database) : {};
 	const metrics = config.metrics && (await serveMetrics(config, collectWorkers()));
 	let stopping = false;
+	let hasServed = false;
+	cluster.on('listening', () => {
+		hasServed = true;
+	});
 	for (let count = 0; count < config.webConcurrency; count++) cluster.fork(env);
 	cluster.on('exit', (worker, code) => {
 		if (stopping) return;
+		if (!hasServed && code === REFUSED) return refused();
 		log.error({ pid: worker.process.pid, code }, 'a worker ended and will be replaced');
 		setTimeout(() => stopping || cluster.fork(env), RESTART_MS);
 	});

@@ -45,7 +45,9 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 		return startEmbedded({ dataDir: config.dataDir, durable: true, log });
 	};
 	const supervisor =
-		developed === null ? await superviseWorkers(config, log, startDatabase) : await superviseFolder(developed, config, startDatabase);
+		developed === null
+			? await superviseWorkers(config, { log, startDatabase, refused: ending.fail })
+			: await superviseFolder(developed, config, startDatabase);
 	if (supervisor) {
 		giveBackMemory();
 		return ending.begun(supervisor, graceMs + GRACE_MS);

@@ -15,7 +15,7 @@ const pids = (): number[] => [process.pid, ...Object.values(cluster.workers ?? {
 const config = loadConfig();
 const log = createLog(config.logLevel);
 const startDatabase = () => startEmbedded({ dataDir: config.dataDir, durable: true, log });
-const supervisor = await superviseWorkers(config, log, startDatabase);
+const supervisor = await superviseWorkers(config, { log, startDatabase, refused: () => process.exit(1) });
 if (supervisor) {
 	let listening = 0;
 	cluster.on('listening', () => {

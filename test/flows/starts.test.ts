@@ -87,3 +87,15 @@ test('with a database of its own, the data lie in its folder', async () => {
 	started.signalGroup('SIGINT');
 	await started.ended;
 });
+
+test('a start that each worker refuses ends the service with the reason, instead of being tried for ever', async () => {
+	await using owned = await testDatabase();
+	const redis = await testRedis();
+	const env = { ...databaseVariables(owned.database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS };
+	const workers = { WEB_CONCURRENCY: '2', PORT: String(await freePort()), SVC_DATA_DIR: folder, GATEWAY_PLUGINS: 'no-such-package' };
+	await using started = start({ ...env, ...workers, HOST: '127.0.0.1' });
+	assert.equal(await started.ended, 1);
+	assert.match(started.output(), /no-such-package/);
+	assert.ok(!started.output().includes('will be replaced'), started.output());
+	await redis.stop();
+});

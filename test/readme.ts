@@ -55,4 +55,8 @@ export async function writeTables(readme: string): Promise<string> {
 
 export const readReadme = (file = 'README.md'): string => readFileSync(ROOT + file, 'utf8');
 
-if (import.meta.main) for (const file of READMES) writeFileSync(ROOT + file, await writeTables(readReadme(file)));
+async function write(): Promise<void> {
+	for (const file of READMES) writeFileSync(ROOT + file, await writeTables(readReadme(file)));
+}
+
+if (import.meta.main) void write();

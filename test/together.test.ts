@@ -32,7 +32,7 @@ test('a file that changes or measures the whole process needs one of its own', (
 		'process.threadCpuUsage()',
 	])
 		assert.notEqual(why(source('core/a.test.ts', text)), null, text);
-	for (const text of ["const x = process.env['X'];", "assert.ok(process.env['X'] === 'y');"])
+	for (const text of ["const x = process.env['X'];", "assert.ok(process.env['X'] === 'y');", "const code = 'process.exit(0);';"])
 		assert.equal(why(source('core/a.test.ts', text)), null, text);
 });
 
@@ -50,6 +50,8 @@ test('a file that waits at its top level, or whose helper does, needs one of its
 		"for (const a of b)\n\ttest('x', async () => {\n\t\tif (a) {\n\n\t\t\tawait start();\n\t\t}\n\t});",
 		'export async function f(\n\ta: string,\n): Promise<void> {\n\tawait start();\n}',
 		'const f = async () => await start();',
+		'const code = "await start();";\nconst more = `\nawait start();\n`;',
+		'const [one, other] = [/["\'`]/, /^https?:\\/\\//];\ntest(`x`, async () => {\n\tawait start();\n});',
 	])
 		assert.equal(why(source('core/a.test.ts', text)), null, text);
 });

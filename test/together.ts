@@ -35,12 +35,26 @@ const PROCESS_WIDE = new RegExp(
 		.map(({ source }) => source)
 		.join('|'),
 );
+/** Comments, texts in quotes, which may hold the code of another program, and regular expressions, which may hold quotes. */
+const NO_CODE = new RegExp(
+	[
+		...[/\/\/.*/, /\/\*[\s\S]*?\*\//, /'(?:\\.|[^'\\\n])*'/, /"(?:\\.|[^"\\\n])*"/, /`(?:\\[\s\S]|[^`\\])*`/],
+		/(?<=[(,=:!&|?[]\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\//,
+	]
+		.map(({ source }) => source)
+		.join('|'),
+	'g',
+);
+
+/** Returns a source without comments, texts and regular expressions. */
+const codeOf = (text: string): string => text.replace(NO_CODE, (found) => (/^\/[/*]/.test(found) ? '' : "''"));
+
 /**
  * Tells whether a module waits at its top level, so that `require` refuses it: whether a line with `await` is inside of no line with `async`,
  * by the indentation of formatted code.
  */
 export function waitsAtTop(text: string): boolean {
-	const lines = text.split('\n');
+	const lines = codeOf(text).split('\n');
 	const depthOf = (line: string): number => line.length - line.trimStart().length;
 	/** Tells whether the line, or one that it is inside of, begins something asynchronous. */
 	const isInside = (at: number): boolean => {
@@ -55,7 +69,7 @@ export function waitsAtTop(text: string): boolean {
 		}
 		return false;
 	};
-	return lines.some((line, at) => /\bawait\b/.test(line.replace(/\/\/.*|^\s*\/?\*.*/, '')) && !isInside(at));
+	return lines.some((line, at) => /\bawait\b/.test(line) && !isInside(at));
 }
 
 /** Says why a file of tests needs a process of its own, or null. @param sources all of the tree */
@@ -66,7 +80,7 @@ export function needsProcess(test: string, sources: ReadonlyMap<string, Source>)
 		// Sources of the product change nothing by being imported; what starts them is a test or a helper.
 		if (!file.startsWith('test/') && file !== test) continue;
 		if (waitsAtTop(text)) return `${file} waits at its top level`;
-		if (file === test && PROCESS_WIDE.test(text)) return 'it changes or measures the whole process';
+		if (file === test && PROCESS_WIDE.test(codeOf(text))) return 'it changes or measures the whole process';
 	}
 	return null;
 }
@@ -87,7 +101,7 @@ const STARTERS: ReadonlySet<string> = new Set(
 /** Says in which groups a file runs that reaches out: in those of stores if it starts nothing else; null: it needs a process of its own. */
 export function sharing(test: string, sources: ReadonlyMap<string, Source>): 'stores' | 'services' | null {
 	const { text = '' } = sources.get(test) ?? {};
-	if (PROCESS_WIDE.test(text)) return null;
+	if (PROCESS_WIDE.test(codeOf(text))) return null;
 	let starts = !OF_STORES.test(text) || OF_SERVICE.test(text);
 	for (const file of loadedFrom(test, sources)) {
 		if ((!file.startsWith('test/') && file !== test) || STARTERS.has(file)) continue;

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { strToU8, zipSync } from 'fflate';
 import graphql from '../../importers/graphql/index.ts';
 import openapi from '../../importers/openapi/index.ts';
-import { testStore } from '../../test/helpers/store.ts';
+import { type TestStore, testStore } from '../../test/helpers/store.ts';
 import { canary, httpUpstream } from '../../test/helpers/upstream.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import { Registry } from '../registry/registry.ts';
@@ -14,7 +14,10 @@ import type { OperationRow } from '../store/store.ts';
 import { createImports, type ImportedSchema, type Imports } from './imports.ts';
 import type { ImportReport } from './report.ts';
 
-const store = await testStore();
+let store: TestStore;
+before(async () => {
+	store = await testStore();
+});
 after(() => store.close());
 
 const never = new AbortController().signal;

@@ -2,15 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { compileArguments, type JsonObject, type Operation } from '../../core/index.ts';
 import http from '../../plugins/executors/http/index.ts';
 import { buildRequest } from '../../plugins/executors/http/request.ts';
-import { readWith } from '../../test/helpers/importer.ts';
+import { type Reading, readWith } from '../../test/helpers/importer.ts';
 import importer from './index.ts';
 
 const TEXT = readFileSync(new URL('../../test/fixtures/openapi/streams.yaml', import.meta.url), 'utf8');
-const { operations, summary, warnings } = await readWith(importer, TEXT);
+let operations: Reading['operations'];
+let summary: Reading['summary'];
+let warnings: Reading['warnings'];
+before(async () => {
+	({ operations, summary, warnings } = await readWith(importer, TEXT));
+});
 const api = { id: 'a', organizationId: 'o', name: 'x', type: 'openapi', baseUrl: 'https://api.example.com' };
 
 const named = (operationId: string): Operation =>

@@ -1,18 +1,21 @@
 // Methods → operations → tools: names, keys, the executor's config, and the effect of import options.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import type { JsonObject } from '../../core/index.ts';
 import { config } from '../../plugins/executors/grpc/config.ts';
 import { shopFiles } from '../../test/helpers/grpc.ts';
 import { importTools } from '../../test/helpers/grpc-run.ts';
-import { readWith } from '../../test/helpers/importer.ts';
+import { type Reading, readWith } from '../../test/helpers/importer.ts';
 import { CERTIFICATE } from '../../test/helpers/upstream.ts';
 import importer from './index.ts';
 
-const shop = await readWith(importer, '', null, { files: shopFiles() });
+let shop: Reading;
+before(async () => {
+	shop = await readWith(importer, '', null, { files: shopFiles() });
+});
 const find = (name: string) => shop.operations.find((one) => one.name === name) ?? assert.fail(`no ${name}`);
 
 test('an operation has service and name as its key, the kind as its method, and the path of the call', () => {

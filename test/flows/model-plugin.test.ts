@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
+import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import type { JsonObject, Kind, LlmProvider, PipelineNode } from '../../core/index.ts';
 import { loadPlugins } from '../../core/registry/loader.ts';
@@ -14,9 +15,9 @@ import { type InstalledPackages, installPackages } from '../helpers/packages.ts'
 import { must, registerAccount, SECRETS, send, startTestService, type TestService } from '../helpers/service.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
 
-const FIXTURE = new URL('../fixtures/model-plugin/index.js', import.meta.url).href;
 // The package is JavaScript, so its types are those that its kinds promise.
-const [provider, route, notify] = ((await import(FIXTURE)) as { default: [LlmProvider, PipelineNode, PipelineNode] }).default;
+const fixture: { default: [LlmProvider, PipelineNode, PipelineNode] } = createRequire(import.meta.url)('../fixtures/model-plugin/index.js');
+const [provider, route, notify] = fixture.default;
 
 providerContract(provider, {
 	start: modelServer,

@@ -1,6 +1,7 @@
 // Shared by the tests of clients that know nothing of MCP: the ways of client authentication, and messages that show what a token allows.
 
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { METADATA } from '../helpers/oauth.ts';
 import { type Answer, must, send } from '../helpers/service.ts';
 import { ANSWER, TOOL } from './oauth-clients.ts';
@@ -8,11 +9,11 @@ import { ANSWER, TOOL } from './oauth-clients.ts';
 export const METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
 export type Method = (typeof METHODS)[number];
 
-const PAIR = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
+const PAIR = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 /** The key of clients whose method is to sign. */
-export const CLIENT_KEY = { key: PAIR.privateKey, kid: 'of the tests' };
-const { kty = '', crv = '', x = '', y = '' } = await crypto.subtle.exportKey('jwk', PAIR.publicKey);
+export const CLIENT_KEY = { key: PAIR.privateKey.toCryptoKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign']), kid: 'of the tests' };
+const { kty = '', crv = '', x = '', y = '' } = PAIR.publicKey.export({ format: 'jwk' });
 const jwks = { keys: [{ kty, crv, x, y, kid: CLIENT_KEY.kid, use: 'sig', key_ops: ['verify'] }] };
 
 /** Builds the metadata that a client registers. */

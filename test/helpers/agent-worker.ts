@@ -63,4 +63,4 @@ async function work(): Promise<void> {
 	});
 }
 
-if (import.meta.main) await work();
+if (import.meta.main) void work();

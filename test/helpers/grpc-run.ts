@@ -69,10 +69,12 @@ export async function importTools(
 	return new Map(operations.map((operation) => [operation.name, importer.tool(operation, api)]));
 }
 
-const tools = await importTools(importer, shopFiles());
+/** The tools of the shop, which are read once. */
+let shop: Promise<Map<string, ToolDraft>> | undefined;
 
 export async function configOf(name: string, more: Partial<GrpcConfig> = {}): Promise<GrpcConfig> {
-	return grpc.config.validateAsync({ ...tools.get(name)?.executionConfig, ...more });
+	shop ??= importTools(importer, shopFiles());
+	return grpc.config.validateAsync({ ...(await shop).get(name)?.executionConfig, ...more });
 }
 
 export interface Running extends GrpcCallOptions {

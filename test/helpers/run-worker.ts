@@ -66,4 +66,4 @@ async function work(): Promise<void> {
 	});
 }
 
-if (import.meta.main) await work();
+if (import.meta.main) void work();

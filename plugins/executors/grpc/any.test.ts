@@ -1,17 +1,20 @@
 // Content that servers put into an Any, beyond the types that a tool knows.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { type Any, AnySchema } from '@bufbuild/protobuf/wkt';
 import importer from '../../../importers/protobuf/index.ts';
 import { shopFiles } from '../../../test/helpers/grpc.ts';
 import { importTools } from '../../../test/helpers/grpc-run.ts';
-import { createCodec } from './codec.ts';
+import { type Codec, createCodec } from './codec.ts';
 import { config } from './config.ts';
 
-const tools = await importTools(importer, shopFiles());
-const codec = createCodec(await config.validateAsync(tools.get('Shop_Echo')?.executionConfig));
+let codec: Codec;
+before(async () => {
+	const tools = await importTools(importer, shopFiles());
+	codec = createCodec(await config.validateAsync(tools.get('Shop_Echo')?.executionConfig));
+});
 
 const any = (name: string, value: Uint8Array): Any => create(AnySchema, { typeUrl: `type.googleapis.com/${name}`, value });
 const anyIn = (inner: Any): Any => any('google.protobuf.Any', toBinary(AnySchema, inner));

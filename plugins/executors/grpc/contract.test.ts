@@ -1,4 +1,4 @@
-import type { TestContext } from 'node:test';
+import { describe, type TestContext } from 'node:test';
 import { Metadata, Server, ServerCredentials, type ServerDuplexStream, status as Status } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 import importer from '../../../importers/protobuf/index.ts';
@@ -9,10 +9,6 @@ import { type Behaviour, executorContract, SECRET } from '../../../testing/execu
 import grpc from './index.ts';
 
 const PROTO = `syntax = "proto3"; package contract; service Tester { rpc Say(Line) returns (stream Line); } message Line { string text = 1; }`;
-const { operations } = await readWith(importer, PROTO);
-const [operation] = operations;
-if (!operation) throw new Error('The service has no method.');
-const config = importer.tool(operation).executionConfig;
 const line = protobuf.parse(PROTO).root.lookupType('contract.Line');
 
 interface Line {
@@ -72,22 +68,29 @@ async function start(t: TestContext, behaviour: Behaviour): Promise<Upstream> {
 	return { port, origin: `http://127.0.0.1:${port}`, connections: () => begun, open: () => open };
 }
 
-executorContract(grpc, {
-	start,
-	config: (_origin, more) => ({ ...config, ...more }),
-	api: apiAt,
-	echoed: ({ structured }) => (structured as unknown as { messages: [Line] }).messages[0].text,
-	bad: [
-		{ config: { service: 'contract.Tester', method: 'Say' }, says: /"descriptors" is required/ },
-		{ config: { ...config, descriptors: '!' }, says: /"descriptors" must be/ },
-		{ config: { ...config, protocol: 'soap' }, says: /"protocol" must be one of/ },
-		{ config: { ...config, timeoutMs: 0 }, says: /"timeoutMs" must be/ },
-		{ config: { ...config, rootCertificates: 'x' }, says: /"rootCertificates" must be PEM certificates/ },
-	],
-	timeoutField: 'timeoutMs',
-	hasAddress: true,
-	signed: (request) => ({
-		...request,
-		headers: { ...request.headers, authorization: `Basic ${Buffer.from(`ada:${SECRET}`).toString('base64')}`, 'x-key': SECRET },
-	}),
+describe('A tool of a method that answers with a stream', async () => {
+	const { operations } = await readWith(importer, PROTO);
+	const [operation] = operations;
+	if (!operation) throw new Error('The service has no method.');
+	const config = importer.tool(operation).executionConfig;
+
+	executorContract(grpc, {
+		start,
+		config: (_origin, more) => ({ ...config, ...more }),
+		api: apiAt,
+		echoed: ({ structured }) => (structured as unknown as { messages: [Line] }).messages[0].text,
+		bad: [
+			{ config: { service: 'contract.Tester', method: 'Say' }, says: /"descriptors" is required/ },
+			{ config: { ...config, descriptors: '!' }, says: /"descriptors" must be/ },
+			{ config: { ...config, protocol: 'soap' }, says: /"protocol" must be one of/ },
+			{ config: { ...config, timeoutMs: 0 }, says: /"timeoutMs" must be/ },
+			{ config: { ...config, rootCertificates: 'x' }, says: /"rootCertificates" must be PEM certificates/ },
+		],
+		timeoutField: 'timeoutMs',
+		hasAddress: true,
+		signed: (request) => ({
+			...request,
+			headers: { ...request.headers, authorization: `Basic ${Buffer.from(`ada:${SECRET}`).toString('base64')}`, 'x-key': SECRET },
+		}),
+	});
 });

@@ -1,7 +1,7 @@
 // Large answers are the same as small ones, and do not block the event loop.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { deserialize, serialize } from 'node:v8';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
@@ -9,8 +9,8 @@ import { Metadata } from '@grpc/grpc-js';
 import importer from '../../../importers/protobuf/index.ts';
 import { failure } from '../../../test/helpers/egress.ts';
 import { readWith } from '../../../test/helpers/importer.ts';
-import { createCodec } from './codec.ts';
-import { config } from './config.ts';
+import { type Codec, createCodec } from './codec.ts';
+import { config, type GrpcConfig } from './config.ts';
 import { decodeAll } from './decoding.ts';
 import { failedCall } from './status.ts';
 import type { Owner } from './thread.ts';
@@ -19,10 +19,14 @@ const PROTO = `syntax = "proto3"; service S { rpc Get(M) returns (M); }
 message M { repeated Empty empties = 1; repeated bool flags = 2; repeated E names = 3; repeated int64 numbers = 4; repeated string texts = 5; string text = 6; }
 message Empty {}
 enum E { ${'A'.repeat(60)} = 0; }`;
-const [operation] = (await readWith(importer, PROTO)).operations;
-if (!operation) throw new Error('The service has no method.');
-const source = await config.validateAsync(importer.tool(operation).executionConfig);
-const codec = createCodec(source);
+let source: GrpcConfig;
+let codec: Codec;
+before(async () => {
+	const [operation] = (await readWith(importer, PROTO)).operations;
+	if (!operation) throw new Error('The service has no method.');
+	source = await config.validateAsync(importer.tool(operation).executionConfig);
+	codec = createCodec(source);
+});
 
 const ownerOf = (account: string): Owner => ({ account: async () => account, api: null, signal: new AbortController().signal });
 const owner = ownerOf('account');

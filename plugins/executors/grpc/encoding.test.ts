@@ -1,14 +1,14 @@
 // Requests whose messages have many fields are written on the worker, and refused when they have too many.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import type { JsonObject } from '../../../core/index.ts';
 import importer from '../../../importers/protobuf/index.ts';
 import { failure } from '../../../test/helpers/egress.ts';
 import { apiAt } from '../../../test/helpers/executor.ts';
 import { importTools } from '../../../test/helpers/grpc-run.ts';
 import { type Codec, createCodec } from './codec.ts';
-import { config } from './config.ts';
+import { config, type GrpcConfig } from './config.ts';
 import { encodeAll, MAX_WEIGHT, showAll } from './encoding.ts';
 import { buildRequest } from './http.ts';
 import type { Owner } from './thread.ts';
@@ -21,13 +21,19 @@ message M { repeated Wide all = 1; map<string, Wide> named = 2; Wide one = 3; go
 	google.protobuf.Any any = 6; int64 a_long = 7; bytes some_bytes = 8; Kind kind = 9; map<string, int32> counts = 10; }
 message Wide { ${FIELDS} }
 enum Kind { PLAIN = 0; }`;
-const tool = (await importTools(importer, new Map([['a.proto', Buffer.from(PROTO)]]))).get('S_Put');
-const source = await config.validateAsync(tool?.executionConfig);
-const codec = createCodec(source);
+let source: GrpcConfig;
+let codec: Codec;
+/** Fails when this thread writes. */
+let elsewhere: Codec;
+before(async () => {
+	const tool = (await importTools(importer, new Map([['a.proto', Buffer.from(PROTO)]]))).get('S_Put');
+	source = await config.validateAsync(tool?.executionConfig);
+	codec = createCodec(source);
+	elsewhere = { ...codec, encode: refuse, show: refuse };
+});
 const owner: Owner = { account: async () => 'account', api: apiAt('https://shop.example'), signal: new AbortController().signal };
 
 const refuse = (): never => assert.fail('It is written on this thread.');
-const elsewhere: Codec = { ...codec, encode: refuse, show: refuse };
 const wide = (count: number): JsonObject => ({ all: Array.from({ length: count }, (_, at) => (at === 0 ? { field7: -0 } : {})) });
 
 test('every message counts with all fields of its type, and every item', () => {

@@ -1,8 +1,8 @@
 // JSON over HTTP by google.api.http: the request that a rule makes of arguments, to the byte, and the result.
 
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import type { JsonObject } from '../../../core/index.ts';
+import { before, type TestContext, test } from 'node:test';
+import type { JsonObject, ToolDraft } from '../../../core/index.ts';
 import importer from '../../../importers/protobuf/index.ts';
 import { failure } from '../../../test/helpers/egress.ts';
 import { apiAt, type Recorded, recorder } from '../../../test/helpers/executor.ts';
@@ -12,7 +12,10 @@ import { httpUpstream } from '../../../test/helpers/upstream.ts';
 import type { GrpcConfig, HttpBinding } from './config.ts';
 import grpc from './index.ts';
 
-const tools = await importTools(importer, shopFiles(), { protocol: 'http' });
+let tools: Map<string, ToolDraft>;
+before(async () => {
+	tools = await importTools(importer, shopFiles(), { protocol: 'http' });
+});
 
 const configOf = (name: string, more: Partial<GrpcConfig> = {}): Promise<GrpcConfig> =>
 	grpc.config.validateAsync({ ...tools.get(name)?.executionConfig, ...more });

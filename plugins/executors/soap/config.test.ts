@@ -1,12 +1,15 @@
 // Configs that a tool of type `soap` may be saved with.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { JsonObject } from '../../../core/index.ts';
+import { before, test } from 'node:test';
+import type { JsonObject, ToolDraft } from '../../../core/index.ts';
 import { toolFrom } from '../../../test/helpers/soap.ts';
 import soap from './index.ts';
 
-const { executionConfig: OK } = await toolFrom('shop.wsdl', '/PlaceOrder', 'https://shop.example/soap');
+let OK: ToolDraft['executionConfig'];
+before(async () => {
+	({ executionConfig: OK } = await toolFrom('shop.wsdl', '/PlaceOrder', 'https://shop.example/soap'));
+});
 
 const REFUSED: [what: string, more: JsonObject, says: RegExp][] = [
 	['an endpoint with a user name', { endpoint: 'https://a:b@x.example/' }, /without user name/],

@@ -1,14 +1,17 @@
 // Tests that a run begins from memory in which nothing of another is left, byte by byte.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { KEPT_INSTANCES, type RunTask } from '../messages.ts';
 import { SandboxRun } from '../sandbox-run.ts';
 import { compileEngine } from '../threads.ts';
 import { LAYOUT } from './image.ts';
 import { Instance, KeptInstances } from './instance.ts';
 
-const compiled = await compileEngine();
+let compiled: WebAssembly.Module;
+before(async () => {
+	compiled = await compileEngine();
+});
 const MEGABYTE = 1024 * 1024;
 const TASK: RunTask = { account: 'a', organization: 'a', code: '', parameters: '{}', memoryBytes: 64 * MEGABYTE, mayRequest: false };
 /** Code that leaves text in all memory that it gets at, and deep in the stack. */

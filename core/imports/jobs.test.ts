@@ -1,7 +1,7 @@
 // Tests of import jobs on one database, run by replicas in this process. The importers' code exists in the worker only.
 
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Joi from 'joi';
 import openapi from '../../importers/openapi/index.ts';
@@ -10,7 +10,7 @@ import { until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addApi, addMember, addTenant, importRun } from '../../test/helpers/samples.ts';
 import { silent } from '../../test/helpers/silent.ts';
-import { openReplica, testStore } from '../../test/helpers/store.ts';
+import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import { Registry } from '../registry/registry.ts';
 import { createRuns } from '../runs/runs.ts';
@@ -23,10 +23,17 @@ const secrets = createSecrets('ab'.repeat(32));
 const NEVER = new AbortController().signal;
 const PAGE = { limit: 100 };
 
-const store = await testStore();
+let store: TestStore;
+let organizationId: string;
+let actor: Actor;
+before(async () => {
+	store = await testStore();
+	const tenant = await addTenant(store);
+	({ organizationId } = tenant);
+	const ada = { userId: tenant.userId, email: 'ada@example.com', accessKeyId: null };
+	actor = { ...ada, address: '127.0.0.1', userAgent: null, requestId: 'r' };
+});
 after(() => store.close());
-const { organizationId, userId } = await addTenant(store);
-const actor: Actor = { userId, email: 'ada@example.com', accessKeyId: null, address: '127.0.0.1', userAgent: null, requestId: 'r' };
 
 /**
  * The document decides what the importer does: `quick`, `slow` (200 operations, one every 50 ms) or `slow` with a number of them, `broken`.
@@ -113,7 +120,7 @@ test('a waiting client gets the result, with the schema and the tools; nothing o
 	await using one = await replica();
 	const api = await newApi();
 	const job = await one.jobs.run(ask(api, 'quick', { more: { generateTools: true } }), NEVER, NEVER);
-	assert.deepEqual([job.status, job.error, job.requestedBy, job.attempts], ['succeeded', null, userId, 1]);
+	assert.deepEqual([job.status, job.error, job.requestedBy, job.attempts], ['succeeded', null, actor.userId, 1]);
 	assert.deepEqual(job.tools, { created: 3, updated: 0, unchanged: 0, total: 3 });
 	assert.equal((await store.apis.schema(organizationId, api.id, job.schemaId ?? ''))?.format, 'test');
 	assert.deepEqual(await counts(api), [3, 1]);
@@ -314,9 +321,8 @@ test('a replica that lost its run writes nothing, even when its work is done', a
 test('a job whose schema is written only makes its tools when resumed', async () => {
 	const api = await newApi();
 	const { job, hold, lose } = await begin(api, bodyOf('quick'));
-	const imports = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
 	const tie = { hold, progress: () => undefined };
-	await imports.importSchema(store, api, bodyOf('quick', { generateTools: true, paths: ['/1'] }), NEVER, tie);
+	await shared.importSchema(store, api, bodyOf('quick', { generateTools: true, paths: ['/1'] }), NEVER, tie);
 	assert.equal((await store.imports.cancel(organizationId, api.id, job.id))?.status, 'running', 'too late to cancel');
 	await lose();
 	await using _one = await replica();
@@ -386,7 +392,7 @@ test('an organization has at most twenty jobs; so many of an account run at a ti
 test('only the cancellation is recorded in the audit log, under the name of the user who cancelled', async () => {
 	await using one = await replica();
 	const api = await newApi();
-	const canceller = await addMember(store, { organizationId, userId, slug: '' }, 'admin');
+	const canceller = await addMember(store, { organizationId, userId: actor.userId, slug: '' }, 'admin');
 	const job = await one.jobs.run(ask(api, 'slow', { waitMs: 0 }), NEVER, NEVER);
 	await store.as({ ...actor, userId: canceller }).imports.cancel(organizationId, api.id, job.id);
 	const rows = await administer(store.database, `SELECT actor_id, action, changes FROM audit_log WHERE resource_id = '${job.id}'`);

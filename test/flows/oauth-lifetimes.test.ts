@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -87,10 +88,16 @@ describe('66: the database’s clock decides', () => {
 		assert.equal(must(await refresh(url, client, third.refresh_token), 400).body.error, 'invalid_grant');
 	});
 
-	for (const hours of [-2, 2]) {
-		test(`a replica whose clock is off by ${hours} hours takes and refuses what the others do`, async () => {
-			const replica = await startSkewed(hours);
-			try {
+	describe('a replica whose clock is off', () => {
+		let replica: Skewed;
+		before(async () => {
+			replica = await startSkewed();
+		});
+		after(() => replica?.stop());
+
+		for (const hours of [-2, 2])
+			test(`by ${hours} hours takes and refuses what the others do`, async () => {
+				assert.equal(await replica.skew(hours), hours);
 				const at = replica.url + new URL(url).pathname;
 				const pair = await newPair();
 				assert.equal(await status(pair.access, at), 200);
@@ -102,27 +109,33 @@ describe('66: the database’s clock decides', () => {
 				for (const where of [at, url]) await soon(async () => (await status(body.access_token, where)) === 401, 'the end of the hour');
 				must(await refresh(at, client, body.refresh_token), 200);
 				must(await refresh(at, client, pair.refresh), 200);
-			} finally {
-				await replica.stop();
-			}
-		});
-	}
+			});
+	});
 });
 
-/** Starts another process on the same database, with a clock that is off by so many hours. */
-async function startSkewed(hours: number): Promise<{ url: string; stop(): Promise<unknown> }> {
+interface Skewed {
+	url: string;
+	/** Sets its clock so many hours off. @returns how many it then is off */
+	skew(hours: number): Promise<number>;
+	stop(): Promise<unknown>;
+}
+
+/** Starts another process on the same database, with a clock that can be set off: two hours slow at first. */
+async function startSkewed(): Promise<Skewed> {
 	const { database, redis } = service.config;
 	if (!database || !redis) throw new Error('a service of tests has both');
 	const folder = mkdtempSync(joinPath(tmpdir(), 'gatehouse-skewed-'));
-	const skew = `const Real = Date; const off = ${hours * HOUR};
+	const clock = `const Real = Date; let off = ${-2 * HOUR};
 		globalThis.Date = class extends Real {
 			constructor(...given) { if (given.length > 0) super(...given); else super(Real.now() + off); }
 			static now() { return Real.now() + off; }
-		};`;
+		};
+		process.on('message', (hours) => { off = hours * ${HOUR}; process.send(off / ${HOUR}); });
+		process.channel.unref();`;
 	const port = String(await freePort());
 	const child = spawn(
 		process.execPath,
-		['--import', `data:text/javascript,${encodeURIComponent(skew)}`, fileURLToPath(new URL('../../core/main.ts', import.meta.url))],
+		['--import', `data:text/javascript,${encodeURIComponent(clock)}`, fileURLToPath(new URL('../../core/main.ts', import.meta.url))],
 		{
 			env: {
 				PATH: process.env['PATH'],
@@ -131,7 +144,7 @@ async function startSkewed(hours: number): Promise<{ url: string; stop(): Promis
 				...SECRETS,
 				...{ REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), HOST: '127.0.0.1', PORT: port, SVC_DATA_DIR: folder },
 			},
-			stdio: 'ignore',
+			stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
 		},
 	);
 	const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -146,7 +159,12 @@ async function startSkewed(hours: number): Promise<{ url: string; stop(): Promis
 		await stop();
 		throw error;
 	});
-	return { url: at, stop };
+	const skew = async (hours: number): Promise<number> => {
+		child.send(hours);
+		const [off] = await once(child, 'message');
+		return off;
+	};
+	return { url: at, skew, stop };
 }
 
 describe('64: with the next request, the tokens are dead', () => {

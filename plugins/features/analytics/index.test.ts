@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../../../test/helpers/gateway-auth.ts';
 import { administer } from '../../../test/helpers/postgres.ts';
+import { rounds } from '../../../test/helpers/sampled.ts';
 import {
 	type Account,
 	createHttpTool,
@@ -17,7 +18,8 @@ import {
 import { httpUpstream } from '../../../test/helpers/upstream.ts';
 
 const CANARY = 'canary-5e1f';
-const CALLS = 2000;
+/** Several pages of the list, and a multiple of all kinds of calls. */
+const CALLS = rounds({ few: 600, all: 2000 });
 const AT_ONCE = 40;
 
 let service: TestService;
@@ -43,7 +45,7 @@ async function logged(kind: 'gateway' | 'tool' | 'agent', calls: number, of = ac
 	while ((await data('overview', of))[kind].calls < calls) await sleep(50);
 }
 
-test('some thousand calls at two replicas: lines and sums equal the calls, by count and by sum', async (t) => {
+test('many calls at two replicas: lines and sums equal the calls, by count and by sum', async (t) => {
 	const upstream = await httpUpstream(t, (request, response) => {
 		response.writeHead(request.url?.startsWith('/bad') ? 500 : 200, { 'content-type': 'application/json' }).end(`{"result":"${CANARY}"}`);
 	});

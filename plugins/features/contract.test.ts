@@ -1,11 +1,29 @@
+import { after, before } from 'node:test';
+import { type TestDatabase, testDatabase } from '../../test/helpers/postgres.ts';
+import { type TestRedis, testRedis } from '../../test/helpers/redis.ts';
+import { databaseVariables, SECRETS } from '../../test/helpers/service.ts';
 import { type FeatureStory, featureContract } from '../../testing/index.ts';
 import accessKeys from './access-keys/index.ts';
 import audit from './audit/index.ts';
 import plugins from './plugins/index.ts';
 import skills from './skills/index.ts';
 
+/** Names the database that the four services use one after another: to embed one for each takes longer than their tests. */
+const env: Record<string, string> = {};
+let database: TestDatabase;
+let redis: TestRedis;
+before(async () => {
+	database = await testDatabase();
+	redis = await testRedis();
+	Object.assign(env, databaseVariables(database.database), { REDIS_HOST: redis.host, REDIS_PORT: String(redis.port) }, SECRETS);
+});
+after(async () => {
+	await database.drop();
+	await redis.stop();
+});
+
 /** They are a part of every service. */
-const service = { plugins: [] };
+const service = { plugins: [], env };
 const bad = [
 	{ config: { size: 1 }, says: /"size" is not allowed/ },
 	{ config: { key: 'x' }, says: /"key" is not allowed/ },

@@ -10,6 +10,7 @@ import { ask, bearer, guardedGateway, hs256, MCP } from '../helpers/gateway-auth
 import { CLIENT, grantServer } from '../helpers/grants.ts';
 import { callTool, mcpClient } from '../helpers/mcp-client.ts';
 import { administer, type Endpoint } from '../helpers/postgres.ts';
+import { isSampled } from '../helpers/sampled.ts';
 import { type Account, must, registerAccount, SECRETS, send, startTestService, type TestService } from '../helpers/service.ts';
 
 let service: TestService;
@@ -63,10 +64,11 @@ const ALTERED: Record<string, (t: TestContext, type: string, sealed: string) => 
 	'no envelope at all': () => 'canary',
 };
 
-for (const type of Object.keys(CREDENTIALS))
+// Every third alteration of all types but the first, other ones for each: how a secret is opened does not depend on its type.
+for (const [kind, type] of Object.keys(CREDENTIALS).entries())
 	describe(`the credential ${type}`, () => {
 		const message = `The credential "${type}" of the API “Upstream” could not be read: enter it again.`;
-		for (const [what, alter] of Object.entries(ALTERED))
+		for (const [what, alter] of Object.entries(ALTERED).filter((_each, at) => kind === 0 || isSampled(at + kind, 3)))
 			test(`that is ${what} is a 409 that names it, and a failed run to agents`, async (t) => {
 				const { upstream, api, gateway, sealed } = await furnish(t, type);
 				const secret = await alter(t, type, sealed);

@@ -20,13 +20,13 @@ interface Given extends Partial<RunLimits> {
 
 function run(code: string, { account, organization = account, memoryMb = 64, within = pool, ...limits }: Given): Promise<Ended> {
 	const task = { account, organization, code, parameters: '{}', memoryBytes: memoryMb * 1024 * 1024, mayRequest: true };
-	const none = { timeoutMs: 30_000, signal: new AbortController().signal, request: async () => ({ fault: 'No.' }) };
+	const none = { timeoutMs: 300_000, signal: new AbortController().signal, request: async () => ({ fault: 'No.' }) };
 	return within.run(task, { ...none, ...limits });
 }
 
 const resultOf = ({ ending }: Ended): unknown => (ending.type === 'returned' ? JSON.parse(ending.json) : ending);
 
-const SLEEP = 'await new Promise((ok) => setTimeout(ok, 29000));';
+const SLEEP = 'await new Promise((ok) => setTimeout(ok, 290_000));';
 const COMPUTE = 'for (;;) {}';
 /** The units that an account gets while no other has any. */
 const SHARE = UNITS / 4;

@@ -1,8 +1,9 @@
 // Tests of the rules for every response, whichever route sends it: the one error body, headers, and the log line.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { ResponseObject, ResponseToolkit, ServerInjectResponse, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
@@ -212,4 +213,30 @@ test('a request that arrives in the turn in which the server stops is answered',
 	const answer = await fetch(`${own.server.info.uri}/apis`);
 	assert.deepEqual([answer.status, await answer.json()], [200, { ok: 1 }]);
 	await stopped;
+});
+
+test('a connection that was opened and not used is closed without an answer, unless something has just been sent on it', async (t) => {
+	const serving = createServer().listen(0, '127.0.0.1');
+	t.after(() => serving.close());
+	await once(serving, 'listening');
+	const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+	const open = async () => {
+		const client = connect((serving.address() as AddressInfo).port, '127.0.0.1');
+		const [side] = (await once(serving, 'connection')) as [Socket];
+		t.after(() => client.destroy());
+		// The listener of a refused connection hears its errors, as Node's does.
+		side.resume().on('error', () => undefined);
+		client.on('error', () => undefined);
+		const seen = { client, side, heard: '', isClosed: false };
+		client.on('data', (data) => (seen.heard += data)).on('close', () => (seen.isClosed = true));
+		return seen;
+	};
+	const [unused, used, begunOne] = [await open(), await open(), await open()];
+	begunOne.client.write('GET /apis HT');
+	await until(() => begunOne.side.bytesRead > 0, 'the half of a request has come');
+	used.client.write('GET /apis HTTP/1.1');
+	for (const { side } of [unused, used, begunOne]) core.server.listener.emit('clientError', late, side);
+	await until(() => unused.isClosed && begunOne.isClosed, 'both are closed');
+	assert.deepEqual([unused.heard, used.heard, used.isClosed], ['', '', false]);
+	assert.match(begunOne.heard, /^HTTP\/1\.1 408 /);
 });

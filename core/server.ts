@@ -23,6 +23,8 @@ import { OFF, type Telemetry } from './telemetry/telemetry.ts';
 
 /** The time that a client has to read the refusal of CONNECT. */
 const LINGER_MS = 1000;
+/** The time in which what was sent on a connection that has been idle for too long is still read. */
+const UNUSED_MS = 1000;
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 interface Parts extends DoorParts {
@@ -50,7 +52,6 @@ export function createServer({ config, log, limits, reserved, store, telemetry =
 		// Node would keep the first of two Host headers and drop the other: joined, they are not a valid host.
 		joinDuplicateHeaders: true,
 	});
-	answerBrokenRequests(listener, { config, limits });
 	// RFC 9110 §10.1.1: an unknown expectation MAY be ignored; Node's own 417 has no body.
 	listener.on('checkExpectation', (request, response) => void listener.emit('request', request, response));
 	const server = Hapi.server({
@@ -67,6 +68,7 @@ export function createServer({ config, log, limits, reserved, store, telemetry =
 		},
 	});
 	handleRequests(listener, store, telemetry);
+	answerBrokenRequests(listener, { config, limits });
 	const ended = new WeakSet<Socket>();
 	const door = { config, log, limits, cors };
 	server.ext('onRequest', (request, h) => admit(request, h, { server, reserved, door, ended }));
@@ -95,9 +97,14 @@ function handleRequests(listener: Listener, store: ServerParts['store'], telemet
 
 /** Answers requests that Node's parser refuses, which never reach hapi, with the same body as every other error. */
 function answerBrokenRequests(listener: Listener, parts: Pick<Parts, 'config' | 'limits'>): void {
+	const hapis = listener.listeners('clientError');
+	listener.removeAllListeners('clientError');
 	listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-		if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-		answerBare(socket, brokenRequest(error.code), parts);
+		if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) return closeIfUnused(socket);
+		if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+		else answerBare(socket, brokenRequest(error.code), parts);
+		// It gives up the request that the connection may have under way.
+		for (const listen of hapis) listen.call(listener, error, socket);
 	});
 	listener.on('connect', (_request, socket) => {
 		// Node has let go of it: an error that nobody hears would end the process, and nobody else would close it.
@@ -106,6 +113,14 @@ function answerBrokenRequests(listener: Listener, parts: Pick<Parts, 'config' | 
 		// The type is Duplex; on a TCP listener it is the socket.
 		answerBare(socket as Socket, [405, 'Method Not Allowed'], parts);
 	});
+}
+
+/**
+ * Closes a connection on which no request has come, without an answer: its client would take that for the answer to the request that it is just
+ * sending, which may wait to be read.
+ */
+function closeIfUnused(socket: Socket): void {
+	setTimeout(() => socket.bytesRead === 0 && socket.destroy(), UNUSED_MS).unref();
 }
 
 function answerBare(socket: Socket, [status, reason]: [number, string], { config, limits }: Pick<Parts, 'config' | 'limits'>): void {

@@ -8,6 +8,7 @@ import Jwt from '@hapi/jwt';
 import pg from 'pg';
 import { permissionsOf } from '../../core/contract/permissions.ts';
 import type { Need } from '../../core/management/access.ts';
+import { until } from '../helpers/clock.ts';
 import { addMember } from '../helpers/members.ts';
 import {
 	BODY_IDS,
@@ -69,13 +70,15 @@ async function freshToken(account: Account): Promise<string> {
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
-/** Returns all rows that belong to the victim, except those that reading leaves behind. */
+/** Returns all rows that belong to the victim, except those that reading leaves behind, once the audit log is linked. */
 async function stateOf(organizationId: string): Promise<string> {
 	const { database } = service.config;
 	assert.ok(database);
 	const { host, port, username: user, password, name } = database;
 	const client = new pg.Client({ host, port, user, password, database: name });
 	await client.connect();
+	const unlinked = 'SELECT FROM audit_log l WHERE organization_id = $1 AND NOT EXISTS (SELECT FROM audit_chain WHERE entry_id = l.id)';
+	await until(async () => (await client.query(unlinked, [organizationId])).rowCount === 0, 'the audit log is linked');
 	const tables = await client.query(
 		"SELECT table_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'organization_id' ORDER BY 1",
 	);

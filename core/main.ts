@@ -6,15 +6,15 @@ import { type OwnedDatabase, superviseWorkers } from './cluster.ts';
 import { type DevelopmentMessage, develop, folderOf, SERVE_FOLDER, type ServiceMessage } from './commands/dev.ts';
 import { type Config, checkConfig, completeConfig, environmentWith } from './config/config.ts';
 import { createLog, type ServiceLog } from './config/log.ts';
-import { endOnSignals, type Stoppable } from './process/ending.ts';
+import { DRAIN_MS, endOnSignals, type Stoppable } from './process/ending.ts';
 import { addressesOf, assertListenable } from './process/listening.ts';
 import { giveBackMemory } from './process/memory.ts';
 import { type PluginSource, watchStrays } from './process/strays.ts';
 import { ROOT } from './registry/folders.ts';
 import type { Report } from './tracker/faults.ts';
 
-/** The time limit of the whole stop of a service: longer than that of its requests in flight. */
-const GRACE_MS = 30_000;
+/** The time limit of the whole stop of a service. */
+const GRACE_MS = DRAIN_MS + 5000;
 
 /** Without a command it serves; `dev` serves with a folder of plugins; `migrate` migrates the database and ends, `check` checks plugins. */
 async function run(command: string | undefined, args: readonly string[]): Promise<void> {

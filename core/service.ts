@@ -10,7 +10,7 @@ import { registerAccess } from './management/access.ts';
 import { registerFeatures } from './management/features.ts';
 import { registerIdempotency } from './management/idempotency.ts';
 import { assertNeeds } from './management/needs.ts';
-import { delay } from './process/ending.ts';
+import { DRAIN_MS, delay } from './process/ending.ts';
 import { addressesOf, listeningFault, reachableOrigin } from './process/listening.ts';
 import { createServer } from './server.ts';
 import { openMetrics } from './telemetry/serving.ts';
@@ -27,7 +27,6 @@ export interface Service {
 	stop(hurry?: AbortSignal): Promise<void>;
 }
 
-const DRAIN_MS = 25_000;
 /** The time after which calls in flight are ended when the service stops: in the rest they can still be answered. */
 const CALLS_MS = DRAIN_MS - 1000;
 /** The time in which runs may still end when the service stops; another replica goes on with the rest. */

@@ -16,6 +16,8 @@ export interface Stoppable {
 	stop(hurry: AbortSignal): Promise<void>;
 }
 
+/** The time in which requests in flight may end when the service stops. */
+export const DRAIN_MS = 25_000;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /**
  * One Ctrl-C arrives several times: a terminal signals every process of the group, and a supervisor such as npm forwards the signal that it

@@ -59,7 +59,7 @@ const API: Api = { id: 'a', organizationId: 'o', name: 'x', type: 'x', baseUrl: 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/;
 const ARGUMENT = /^[A-Za-z0-9_.-]{1,64}$/;
 const MAX_OPERATION_CHARS = 1024 * 1024;
-const CUTS = 60;
+const CUTS = 120;
 
 type ImporterFixture = ImporterOptions & { importer: SchemaImporter };
 

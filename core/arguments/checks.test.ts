@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { rounds } from '../../test/helpers/sampled.ts';
 import type { GatewayError } from '../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { type Checked, createArgumentChecks } from './checks.ts';
@@ -213,7 +214,7 @@ for (const [id, schema, path] of REFUSED)
 	});
 
 test('parameters of a large API are accepted', async () => {
-	await checks.admit(object(many(1500, () => object({ a: { type: 'string' } }))), 'o', NEVER);
+	await checks.admit(object(many(rounds({ few: 1500, all: 3000 }), () => object({ a: { type: 'string' } }))), 'o', NEVER);
 	await checks.admit(object({ child: { $ref: '#' } }), 'o', NEVER);
 });
 

@@ -40,14 +40,14 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 	const config = { ...completeConfig(checked), ...(pluginFolder !== undefined && (await givenDatabase())) };
 	if (cluster.isPrimary) log.info(addressesOf(config), 'starting');
 	const graceMs = config.shutdownDelaySeconds * 1000 + GRACE_MS;
-	const startDatabase = async (): Promise<OwnedDatabase> => {
-		const { startEmbedded } = await import('../db/index.ts');
-		return startEmbedded({ dataDir: config.dataDir, durable: true, log });
+	const ownDatabase = async (): Promise<OwnedDatabase> => {
+		const { startDatabase } = await import('../db/index.ts');
+		return startDatabase({ dataDir: config.dataDir, durable: true, processes: config.webConcurrency, log });
 	};
 	const supervisor =
 		developed === null
-			? await superviseWorkers(config, { log, startDatabase, refused: ending.fail })
-			: await superviseFolder(developed, config, startDatabase);
+			? await superviseWorkers(config, { log, startDatabase: ownDatabase, refused: ending.fail })
+			: await superviseFolder(developed, config, ownDatabase);
 	if (supervisor) {
 		giveBackMemory();
 		return ending.begun(supervisor, graceMs + GRACE_MS);

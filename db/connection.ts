@@ -14,7 +14,9 @@ const ORDINARY_TIMEOUT_MS = 2_000;
 /** The share of a deadline that a statement waits for a lock: below 1, so that the server itself reports a row that is locked for long. */
 const LOCK_SHARE = 0.9;
 const BULK_TIMEOUT_MS = 120_000;
-const BULK_POOL_SIZE = 8;
+/** The number of connections for ordinary statements. */
+export const POOL_SIZE = 10;
+export const BULK_POOL_SIZE = 8;
 /** The client waits a little longer than the server's own limit, so that a live server reports the timeout itself. */
 const CLIENT_GRACE_MS = 200;
 

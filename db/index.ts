@@ -16,9 +16,9 @@ import { createAudit } from './audit.ts';
 import { createAuditChain } from './audit-chain/chain.ts';
 import { type Verifying, verifyChains } from './audit-chain/verify.ts';
 import { followChanges } from './changes.ts';
-import { connect, type Database, type Endpoint, WAITS, type Waits } from './connection.ts';
+import { BULK_POOL_SIZE, connect, type Database, type Endpoint, POOL_SIZE, WAITS, type Waits } from './connection.ts';
 import { withDeadline } from './deadline.ts';
-import { startEmbedded } from './embedded/server.ts';
+import { type Embedded, type EmbeddedOptions, startEmbedded } from './embedded/server.ts';
 import { guard, translated } from './errors.ts';
 import { createGateways } from './gateways/gateways.ts';
 import { createConfigRows } from './gateways/stored-configs.ts';
@@ -37,6 +37,7 @@ import { createRecords } from './records/records.ts';
 import { rows } from './rows.ts';
 import { createRunQueue } from './runs/index.ts';
 import type { JointRuns } from './runs/joint.ts';
+import { RUN_CONNECTIONS } from './runs/pool.ts';
 import { changeSealed } from './sealed-values.ts';
 import { createSkills } from './skills/skills.ts';
 import { createTools } from './tools.ts';
@@ -52,7 +53,7 @@ export interface DatabaseOptions {
 export interface StoreOptions extends DatabaseOptions {
 	/** Migrates the schema first. Otherwise it must be up to date: @throws Error naming the missing migrations */
 	migrate: boolean;
-	/** Connections for ordinary statements. Default 10. */
+	/** Connections for ordinary statements. Default `POOL_SIZE`. */
 	poolSize?: number | undefined;
 	/** Instead of the usual ones. */
 	waits?: Partial<Waits> | undefined;
@@ -60,7 +61,10 @@ export interface StoreOptions extends DatabaseOptions {
 	carrier?: Carrier | null | undefined;
 }
 
-const POOL_SIZE = 10;
+/** The most connections of one process: those of both pools and of runs, the one that writes records, and the one that hears of changes. */
+export const PROCESS_CONNECTIONS = POOL_SIZE + BULK_POOL_SIZE + RUN_CONNECTIONS + 2;
+/** The least that the embedded database admits: PostgreSQL's own default, which leaves room for commands and a `psql` beside the service. */
+const LEAST_CONNECTIONS = 100;
 
 /** @throws unavailable; Error when the embedded database cannot start */
 export async function openStore(options: StoreOptions): Promise<Store> {
@@ -179,4 +183,6 @@ const createRepositories = (database: Database, models: Models, runs: JointRuns)
 	records: guard(createRecords(database)),
 });
 
-export { startEmbedded };
+/** Starts the embedded database for so many processes, each of which may use all of its connections, and for one that replaces another. */
+export const startDatabase = ({ processes, ...options }: EmbeddedOptions & { processes: number }): Promise<Embedded> =>
+	startEmbedded({ ...options, connections: Math.max(LEAST_CONNECTIONS, (processes + 1) * PROCESS_CONNECTIONS) });

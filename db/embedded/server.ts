@@ -20,6 +20,8 @@ export interface EmbeddedOptions {
 	durable: boolean;
 	/** A free port of 127.0.0.1 where it listens, too, and lets everybody in: for tests only. */
 	openPort?: number;
+	/** The most connections at once. Default: PostgreSQL's own, 100. */
+	connections?: number;
 	log?: Log;
 }
 
@@ -42,7 +44,7 @@ const GIVE_UP_MS = 15_000;
 const RETRY_MS = 100;
 
 /** @throws Error naming the folder, when another service uses it or PostgreSQL does not start */
-export async function startEmbedded({ dataDir, durable, openPort, log }: EmbeddedOptions): Promise<Embedded> {
+export async function startEmbedded({ dataDir, durable, openPort, connections, log }: EmbeddedOptions): Promise<Embedded> {
 	const folder = absolute(dataDir);
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const socketDir = mkdtempSync(join(tmpdir(), 'gatehouse-'));
@@ -52,7 +54,7 @@ export async function startEmbedded({ dataDir, durable, openPort, log }: Embedde
 	};
 	try {
 		leave.push(lockFolder(folder, socketDir));
-		const server = await launch({ dataDir: folder, socketDir, durable, openPort, log });
+		const server = await launch({ dataDir: folder, socketDir, durable, openPort, connections, log });
 		const at = openPort === undefined ? { host: socketDir, port: PORT } : { host: '127.0.0.1', port: openPort };
 		return {
 			database: { ...at, username: ROLE, password: '', name: 'postgres', ssl: false },
@@ -72,10 +74,11 @@ interface Launch {
 	socketDir: string;
 	durable: boolean;
 	openPort: number | undefined;
+	connections: number | undefined;
 	log: Log | undefined;
 }
 
-async function launch({ dataDir, socketDir, durable, openPort, log }: Launch): Promise<Running> {
+async function launch({ dataDir, socketDir, durable, openPort, connections, log }: Launch): Promise<Running> {
 	const programs = findPrograms();
 	const cluster = join(dataDir, 'postgres');
 	if (programs.owner !== null) for (const folder of [dataDir, socketDir]) chownSync(folder, programs.owner, programs.owner);
@@ -87,6 +90,7 @@ async function launch({ dataDir, socketDir, durable, openPort, log }: Launch): P
 			timezone: 'UTC',
 			log_timezone: 'UTC',
 		},
+		...(connections === undefined ? {} : { max_connections: String(connections) }),
 		...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
 	};
 	const options = ['-D', cluster, '-k', socketDir, '-p', String(openPort ?? PORT)];

@@ -20,6 +20,7 @@ export interface RunPool extends Sql {
 
 /** The size of each of both. */
 const SIZE = 2;
+export const RUN_CONNECTIONS = 2 * SIZE;
 /** The wait for a connection, and for a statement outside of a request; one of a request has the deadline of that. */
 const STATEMENT_MS = 5_000;
 const CLIENT_GRACE_MS = 200;

@@ -5,7 +5,7 @@ import { superviseWorkers } from '../../core/cluster.ts';
 import { loadConfig } from '../../core/config/config.ts';
 import { createLog } from '../../core/config/log.ts';
 import { startService } from '../../core/service.ts';
-import { startEmbedded } from '../../db/index.ts';
+import { startDatabase } from '../../db/index.ts';
 import { cpuMicrosOf } from './proc.ts';
 import { WIDE_LIMITS } from './service-limits.ts';
 import { announce } from './subject.ts';
@@ -14,8 +14,8 @@ const pids = (): number[] => [process.pid, ...Object.values(cluster.workers ?? {
 
 const config = loadConfig();
 const log = createLog(config.logLevel);
-const startDatabase = () => startEmbedded({ dataDir: config.dataDir, durable: true, log });
-const supervisor = await superviseWorkers(config, { log, startDatabase, refused: () => process.exit(1) });
+const ownDatabase = () => startDatabase({ dataDir: config.dataDir, durable: true, processes: config.webConcurrency, log });
+const supervisor = await superviseWorkers(config, { log, startDatabase: ownDatabase, refused: () => process.exit(1) });
 if (supervisor) {
 	let listening = 0;
 	cluster.on('listening', () => {

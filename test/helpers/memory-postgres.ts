@@ -12,6 +12,8 @@ import type { Started } from './postgres.ts';
 const MEMORY = '/dev/shm';
 /** A database takes 12 MB, and PostgreSQL keeps up to 1 GB of its log; more is left for others. */
 const NEEDED_BYTES = 3 * 1024 ** 3;
+/** A service uses up to 24 connections; files that run at once start four and more of them each. */
+const CONNECTIONS = 400;
 const PREFIX = 'gatehouse-test-';
 /** A server that has no file of its process for so long is not one that is about to start. */
 const ABANDONED_MS = 10 * 60_000;
@@ -19,7 +21,7 @@ const ABANDONED_MS = 10 * 60_000;
 export async function startMemoryServer(): Promise<Started> {
 	removeAbandoned();
 	const dataDir = mkdtempSync(join(hasMemory() ? MEMORY : tmpdir(), PREFIX));
-	const embedded = await startEmbedded({ dataDir, durable: false, openPort: await freePort() });
+	const embedded = await startEmbedded({ dataDir, durable: false, openPort: await freePort(), connections: CONNECTIONS });
 	const stop = async (): Promise<void> => {
 		await embedded.stop();
 		rmSync(dataDir, { recursive: true, force: true });

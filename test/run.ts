@@ -18,7 +18,7 @@ export function runTests(tests: readonly string[], options: readonly string[] = 
 	// The runner sorts its files. Absolute paths are the first, so the longest files are not the last to begin.
 	const files = [...groups.map((group) => join(ROOT, fileOfGroup(group))), ...apart];
 	const usual = ['--test', '--test-global-setup=test/setup.ts', `--test-concurrency=${CONCURRENCY}`, `--test-timeout=${TIMEOUT_MS}`];
-	const env = { ...process.env, ...COMPILE_CACHE, [RUN]: JSON.stringify(tests) };
+	const env = { ...process.env, ...COMPILE_CACHE, [RUN]: JSON.stringify(together) };
 	return spawnSync(process.execPath, [...usual, ...options, ...files], { cwd: ROOT, stdio: 'inherit', env }).status ?? 1;
 }
 

@@ -21,7 +21,7 @@ import {
 import { soon } from '../helpers/soon.ts';
 
 const ROUNDS = rounds({ few: 1, all: 20 });
-/** Those that come at once. Each change of a grant makes the others try again, so the work grows with the square. */
+/** Those that come at once. */
 const PARALLEL = rounds({ few: 16, all: 50 });
 const SHARERS = rounds({ few: 8, all: 20 });
 /** Decisions, 27: the regular pair, and at most fifty siblings. */

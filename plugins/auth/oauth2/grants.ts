@@ -4,6 +4,7 @@
 import type { Caller, Context, JsonObject, Scope, StoredRecord } from '../../../core/index.ts';
 import { clientTag } from './clients/clients.ts';
 import { digest, isSame, mintId, mintSecret } from './secrets.ts';
+import { inTurn } from './turns.ts';
 
 /** The lifetime of an access token by specification 5.2 rule 8. */
 export const ACCESS_SECONDS = 60 * 60;
@@ -155,8 +156,14 @@ export async function findRefresh(token: string, { records }: Context): Promise<
 /** The result of a rotation. `again`: refused without consequences. `stolen`: a former token came back, so two parties hold one token. */
 export type Rotation = Tokens | 'again' | 'stolen' | 'gone';
 
-/** Issues a new pair for a refresh token by compare-and-set: of concurrent requests one takes effect, and the others try again. */
-export async function rotate(
+/**
+ * Issues a new pair for a refresh token by compare-and-set: of concurrent requests at several replicas one takes effect, and the others try
+ * again; those at one process come one after another. @throws unavailable for one whose time is over before its turn
+ */
+export const rotate = (found: FoundRefresh, asked: { scopes: Scope[]; graceMs: number }, context: Context): Promise<Rotation> =>
+	inTurn(found.grantId, context, () => rotateNow(found, asked, context));
+
+async function rotateNow(
 	found: FoundRefresh,
 	{ scopes, graceMs }: { scopes: Scope[]; graceMs: number },
 	{ records }: Context,

@@ -42,6 +42,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** The time limit of a run for which neither the agent nor the one who starts it names one. */
 const LONGEST_MS = 30 * DAY_MS;
 const NEVER = new AbortController().signal;
+const CLOSED = 'The question has been answered, or its time is over.';
 
 /** Runs agents for calls. */
 export interface AgentDesk {
@@ -91,9 +92,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		(await agents.executionOf(organizationId, id)) ?? Promise.reject(notFound('Execution'));
 	/** Returns why a question cannot be answered: another answer, or its end, may have come since the run was read. */
 	const closed = async ({ organizationId, id }: ExecutionPlace, run: Run, key: string): Promise<GatewayError> =>
-		hasRunEnded(run) || (await agents.questionOf(organizationId, id, key))
-			? new GatewayError('conflict', 'The question has been answered, or its time is over.')
-			: notFound('Question');
+		hasRunEnded(run) || (await agents.questionOf(organizationId, id, key)) ? new GatewayError('conflict', CLOSED) : notFound('Question');
 	const open = (execution: Execution): Execution => openExecution(secrets, execution);
 
 	const complete = (agent: AgentRow, input: JsonObject): JsonObject | Promise<JsonObject> => {
@@ -186,7 +185,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			const faults = await argumentChecks.outputs.faults(of, question.schema, answer, NEVER);
 			if (faults.length > 0) throw new GatewayError('validation_failed', faults[0]?.message ?? '', { details: faults });
 			const sealed = new Envelopes(secrets, place.organizationId, definitionOf(run).ref).seal(answer);
-			if (!(await runs.signal(place, answerOf(key), sealed))) throw new GatewayError('conflict', 'The question has been answered.');
+			if (!(await runs.signal(place, answerOf(key), sealed))) throw new GatewayError('conflict', CLOSED);
 		},
 		chats: createChats(parts, hearings),
 		tells: (given) => {

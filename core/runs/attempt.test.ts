@@ -75,8 +75,8 @@ test('a signal that came in time, and whose announcement is still to come, is fo
 	let reads = 0;
 	const keeper = Object.assign({}, KEEPER, {
 		begin: async () => undefined,
-		finish: async () => undefined,
 		// It comes after the first look, and nobody announces it.
+		late: async () => false,
 		signals: async () => (reads++ === 0 ? [] : [{ name: 'go', payload: 'yes' }]),
 	}) as unknown as Keeper;
 	const attempt = new Attempt(CLAIMED, keeper, async () => null);

@@ -6,7 +6,7 @@ import { asGatewayError } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
 import { raceWith } from '../kit/race.ts';
 import type { ClaimedRun, NewRun, Run, RunHold, RunStep } from '../store/store.ts';
-import { type RunChild, type RunContext, RunError, type RunProgram, type WaitOptions } from './context.ts';
+import { type RunChild, type RunContext, RunError, type RunProgram, type WaitOptions, waitOf } from './context.ts';
 import { DEADLINE, FULL, faultOf, LOST, MAX_KEPT_CHARS, STOPPING } from './faults.ts';
 import { type Keeper, persist } from './keeper.ts';
 import { ProgressTeller } from './progress.ts';
@@ -164,7 +164,7 @@ export class Attempt {
 	}
 
 	async #event(name: string, { timeoutMs, signal }: WaitOptions = {}): Promise<Json> {
-		const key = `event:${name}`;
+		const key = waitOf(name);
 		this.#claimKey(key);
 		const known = this.#steps.get(key);
 		if (known?.error) throw new RunError(known.error);
@@ -178,14 +178,12 @@ export class Attempt {
 		return this.#signals.get(name) ?? null;
 	}
 
-	/** Looks once more, for a signal that is not announced yet, then records that none came, so that a later attempt finds none that is too late. */
+	/** Records that no signal came, so that a later attempt finds none that is too late; one that has come until then counts. */
 	async #late(key: string, name: string): Promise<void> {
-		await this.#listen();
-		if (this.#signals.has(name)) return;
 		const error = { code: 'timed_out' as const, message: `No signal ${name} came in time.` };
 		const step = { key, once: false, status: 'failed' as const, output: null, error, until: null, durationMs: 0 };
-		await this.#working(() => this.#keeper.finish(this.hold, step, this.#stop.signal));
-		throw new RunError(error);
+		if (await this.#working(() => this.#keeper.late(this.hold, name, step, this.#stop.signal))) throw new RunError(error);
+		await this.#listen();
 	}
 
 	async #sleep(key: string, end: number | Date): Promise<void> {

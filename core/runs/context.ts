@@ -62,6 +62,9 @@ export interface RunChild extends Partial<Pick<NewRun, 'priority' | 'deadlineMs'
 	started?(id: string): void;
 }
 
+/** The key of the step that keeps until when a signal is waited for, and that it did not come. */
+export const waitOf = (name: string): string => `event:${name}`;
+
 /** The fault of a run or of a step; a program that lets it pass ends with it. */
 export class RunError extends Error {
 	readonly code: RunFaultCode;

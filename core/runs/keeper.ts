@@ -24,6 +24,13 @@ export class Keeper {
 		if (!(await persist(signal, () => this.#queue.finish(hold, step)))) throw LOST;
 	}
 
+	/** @returns whether the signal is late: none of its name has come. @throws LOST */
+	async late(hold: RunHold, name: string, step: Parameters<RunQueue['late']>[2], signal: AbortSignal): Promise<boolean> {
+		const how = await persist(signal, () => this.#queue.late(hold, name, step));
+		if (!how) throw LOST;
+		return how === 'late';
+	}
+
 	/** @throws LOST */
 	async progress(hold: RunHold, value: Json, signal: AbortSignal): Promise<void> {
 		if (!(await persist(signal, () => this.#queue.progress(hold, value)))) throw LOST;

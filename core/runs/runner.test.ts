@@ -7,6 +7,7 @@ import { runReplica } from '../../test/helpers/runs.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
 import type { Topic } from '../store/store.ts';
+import type { RunProgram } from './context.ts';
 
 let store: TestStore;
 let organizationId: string;
@@ -65,4 +66,46 @@ test('a process takes runs while it fires schedules, in one pass at a time, and 
 	const closing = runs.close(0).then(() => fired.length);
 	gate.resolve();
 	assert.deepEqual([await closing, pages], [1, 1]);
+});
+
+test('a signal that comes when the time of its wait is over, and before that is written, counts', async () => {
+	const { runQueue } = store;
+	let isAccepted = false;
+	const signal = async (run: { id: string }): Promise<void> => {
+		const { runs } = replica;
+		isAccepted = await runs.signal({ organizationId, id: run.id }, 'go', 'yes');
+	};
+	const finish: typeof runQueue.finish = async (hold, step) => {
+		if (step.status === 'failed') await signal(hold);
+		return runQueue.finish(hold, step);
+	};
+	const late: typeof runQueue.late = async (hold, ...more) => {
+		await signal(hold);
+		return runQueue.late(hold, ...more);
+	};
+	const program: RunProgram = (run) => run.event('go', { timeoutMs: 20 });
+	await using replica = await runReplica({ ...store, runQueue: { ...runQueue, finish, late } }, { late: [program] });
+	const { id } = await replica.runs.start({ organizationId, kind: 'late', input: null });
+	const run = await replica.runs.wait({ organizationId, id }, PATIENCE_MS);
+	assert.equal(isAccepted, true);
+	assert.deepEqual([run.error, run.output], [null, 'yes']);
+});
+
+test('a signal that comes when it is written that none came is refused', async () => {
+	const gate = Promise.withResolvers<void>();
+	const program: RunProgram = async (run) => {
+		const said = await run.event<string>('go', { timeoutMs: 20 }).catch(({ code }) => code);
+		const leave = run.hold();
+		isOver.resolve();
+		await gate.promise;
+		leave();
+		return said;
+	};
+	const isOver = Promise.withResolvers<void>();
+	await using replica = await runReplica(store, { over: [program] });
+	const place = { organizationId, id: (await replica.runs.start({ organizationId, kind: 'over', input: null })).id };
+	await isOver.promise;
+	assert.equal(await replica.runs.signal(place, 'go', 'yes'), false);
+	gate.resolve();
+	assert.equal((await replica.runs.wait(place, PATIENCE_MS)).output, 'timed_out');
 });

@@ -6,7 +6,7 @@ import type { Json, Log } from '../contract/nouns.ts';
 import { raceWith } from '../kit/race.ts';
 import type { ClaimedRun, DueSchedule, NewRun, ReadStep, Run, RunKind, RunQueue, RunSchedule, StepsAsked, Store } from '../store/store.ts';
 import { apart } from '../telemetry/spans.ts';
-import type { RunContext } from './context.ts';
+import { type RunContext, waitOf } from './context.ts';
 import { MAX_LOSSES } from './definitions.ts';
 import { followRun, hasRunEnded, type RunPlace } from './following.ts';
 import { Runner } from './runner.ts';
@@ -58,7 +58,7 @@ export interface Runs {
 	untilEnded(place: RunPlace, ms: number, signal?: AbortSignal): Promise<void>;
 	/** Yields the run whenever it may have changed, on whichever replica it is, until it has ended; null: it is still there. */
 	follow(place: RunPlace, signal: AbortSignal): AsyncGenerator<Run | null, void>;
-	/** Answers `event(name)` of a run, now or later. @returns false when it has ended, or has been answered */
+	/** Answers `event(name)` of a run, now or later. @returns false when it has ended, has been answered, or waits for it no longer */
 	signal(place: RunPlace, name: string, payload: Json): Promise<boolean>;
 	/** Cancels a run with its children. @returns false when it has ended */
 	cancel(place: RunPlace, message?: string): Promise<boolean>;
@@ -138,7 +138,7 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 			if (!hasEnded && !late.aborted) await last(follow({ ...place, only: 'ended' }, late));
 		},
 		follow,
-		signal: ({ organizationId, id }, name, payload) => queue.signal(organizationId, id, { name, payload }),
+		signal: ({ organizationId, id }, name, payload) => queue.signal(organizationId, id, { name, payload }, waitOf(name)),
 		cancel: ({ organizationId, id }, message = 'The run was cancelled.') => queue.cancel(organizationId, id, message),
 		async fork({ organizationId, id }, { from } = {}) {
 			const run = await queue.fork(organizationId, id, from ?? null);

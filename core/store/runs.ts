@@ -183,8 +183,8 @@ export interface RunQueue {
 	get(organizationId: string, id: string): Promise<Run | null>;
 	/** Returns the steps by the time at which they began. */
 	steps(organizationId: string, id: string, asked?: StepsAsked): Promise<ReadStep[]>;
-	/** Returns false when the run has ended or is not there, or has got a signal of that name: the first one counts. */
-	signal(organizationId: string, id: string, signal: RunSignal): Promise<boolean>;
+	/** Returns false when the run has ended or is not there, has got a signal of that name, or waits for it no more: its step `wait` has failed. */
+	signal(organizationId: string, id: string, signal: RunSignal, wait?: string): Promise<boolean>;
 	/** Cancels a run with its children. @returns false when it had ended or is not there */
 	cancel(organizationId: string, id: string, message: string): Promise<boolean>;
 	/**
@@ -206,6 +206,8 @@ export interface RunQueue {
 	admit(kind: RunKind): Promise<void>;
 	begin(hold: RunHold, step: Pick<RunStep, 'key' | 'once' | 'until'>): Promise<boolean>;
 	finish(hold: RunHold, step: FinishedStep): Promise<boolean>;
+	/** Writes that a wait for a signal has failed, unless one of that name has come: then `come`. False: the run is not held any more. */
+	late(hold: RunHold, name: string, step: FinishedStep): Promise<'late' | 'come' | false>;
 	signals(hold: RunHold): Promise<RunSignal[]>;
 	/** Keeps what the run tells of its progress, and tells its followers. */
 	progress(hold: RunHold, value: Json): Promise<boolean>;

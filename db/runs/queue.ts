@@ -20,6 +20,7 @@ import {
 	RUN,
 	type RunOutcome,
 	type RunRows,
+	SIGNAL_OF,
 	TELL_PROGRESS,
 } from './rows.ts';
 import { wholeSignals, wholeSteps } from './steps.ts';
@@ -33,7 +34,20 @@ export interface RunParts {
 
 type Worker = Pick<
 	RunQueue,
-	'open' | 'look' | 'claim' | 'keep' | 'supervise' | 'admit' | 'begin' | 'finish' | 'signals' | 'progress' | 'suspend' | 'end' | 'release'
+	| 'open'
+	| 'look'
+	| 'claim'
+	| 'keep'
+	| 'supervise'
+	| 'admit'
+	| 'begin'
+	| 'finish'
+	| 'late'
+	| 'signals'
+	| 'progress'
+	| 'suspend'
+	| 'end'
+	| 'release'
 >;
 
 /** The time until the next schedule is due. */
@@ -187,6 +201,17 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 			const isWritten = (await pool.rows(FINISH_STEP, [id, attempt, ...finishing(step)])).length > 0;
 			if (isWritten) bell.ring(`run:${id}`);
 			return isWritten;
+		},
+		async late(hold, name, step) {
+			const how = await pool.transact(async (sql) => {
+				// Whoever signals waits for this lock, or was faster.
+				if (!(await rows.lockHeld(sql, hold))) return false;
+				if ((await sql.executeSql(SIGNAL_OF, [hold.id, name])).rows.length > 0) return 'come';
+				await sql.executeSql(FINISH_STEP, [hold.id, hold.attempt, ...finishing(step)]);
+				return 'late';
+			});
+			if (how === 'late') bell.ring(`run:${hold.id}`);
+			return how;
 		},
 		signals: ({ id }) => signals(id),
 		async progress({ id, attempt }, value) {

@@ -80,9 +80,12 @@ export class RunRows {
 		if (jobId) await this.engine.send(sql, { ...run, jobId }, seconds ?? 0);
 	}
 
-	/** Adds a signal to a locked run, and wakes it if it waits for that. @returns false when it has one of that name */
-	async signal(sql: Sql, run: LockedRun, { name, payload }: RunSignal): Promise<boolean> {
-		const { rows } = await sql.executeSql(SIGNAL, [run.organizationId, run.id, name, json(payload)]);
+	/**
+	 * Adds a signal to a locked run, and wakes it if it waits for that. @param wait the step that failed if it waits no longer
+	 * @returns false then, or when it has one of that name
+	 */
+	async signal(sql: Sql, run: LockedRun, { name, payload }: RunSignal, wait: string | null = null): Promise<boolean> {
+		const { rows } = await sql.executeSql(SIGNAL, [run.organizationId, run.id, name, json(payload), wait]);
 		if (rows.length === 0) return false;
 		if (run.status === 'waiting' && run.awaited.includes(name)) await this.requeue(sql, run, { seconds: 0, awaited: [] });
 		return true;
@@ -132,7 +135,10 @@ const GIVEN_UP: RunOutcome = {
 };
 
 const SIGNAL = `
-INSERT INTO run_signals (organization_id, run_id, name, payload) VALUES ($1, $2, $3, $4::json) ON CONFLICT DO NOTHING RETURNING name`;
+INSERT INTO run_signals (organization_id, run_id, name, payload)
+SELECT $1, $2, $3, $4::json WHERE NOT EXISTS (SELECT FROM run_steps WHERE run_id = $2 AND key = $5 AND status = 'failed')
+ON CONFLICT DO NOTHING RETURNING name`;
+export const SIGNAL_OF = 'SELECT FROM run_signals WHERE run_id = $1 AND name = $2';
 const END = `
 UPDATE runs r SET status = $2, output = $3::json, error = $4::json, finished_at = ${NOW}, job_id = NULL, due_at = NULL, awaited = '{}'
 WHERE r.id = $1`;

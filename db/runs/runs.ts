@@ -201,10 +201,10 @@ export function createDesk({ pool, reads, engine, rows, bell, add }: DeskParts):
 			return run ?? null;
 		},
 		steps: (organizationId, id, asked = {}) => stepsOf(reads, { organizationId: uuid(organizationId), id: uuid(id) }, asked),
-		async signal(organizationId, id, signal) {
+		async signal(organizationId, id, signal, wait) {
 			const told = await pool.transact(async (sql) => {
 				const run = await rows.lock(sql, uuid(organizationId), uuid(id));
-				return run && (await rows.signal(sql, run, signal)) ? run : null;
+				return run && (await rows.signal(sql, run, signal, wait)) ? run : null;
 			});
 			if (told) bell.ring(...signalled(told));
 			return told !== null;

@@ -177,7 +177,7 @@ class Queue implements MemoryRuns {
 				signal.throwIfAborted();
 				if (end instanceof Date && end.getTime() > Date.now()) await this.#wait(entry, end);
 			},
-			...{ event: absent, child: absent, hold: () => () => undefined, former: () => null },
+			...{ event: absent, child: absent, hold: () => () => undefined, former: () => null, heard: () => false },
 		};
 	}
 

@@ -127,8 +127,8 @@ export interface AgentEngine {
 	/** Answers a question; the first answer counts. @throws validation_failed, conflict when it has been answered, not_found */
 	answer(place: ExecutionPlace, key: string, answer: Json): Promise<void>;
 	/**
-	 * Sets who tells people of a question: called once it is stored, before its run leaves the process, perhaps twice. What it throws is logged,
-	 * and delays nothing.
+	 * Sets who tells people of a question: called once it is stored, before its run leaves the process, and again only where that process ends
+	 * meanwhile. What it throws is logged, and delays nothing.
 	 */
 	tells(listener: (question: QuestionRow) => Promise<void>): void;
 }

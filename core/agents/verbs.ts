@@ -180,20 +180,29 @@ interface SuspendRequest {
 	key: string;
 }
 
-/** Asks a person. The question is a row, once; the answer is an event of the run. */
-async function suspend(one: Try, { request, key }: SuspendRequest, { run, agents, envelopes, trace, tell }: VerbParts): Promise<Json> {
-	const { message, schema, timeoutMs, approvers = null } = request;
-	const until = timeoutMs === undefined ? null : new Date(Date.now() + timeoutMs);
-	const question = { key, nodeId: one.node.id, message, schema, approvers, until };
-	const asked = await agents.ask(run.organizationId, run.id, question);
-	if (!asked) throw new Error('The run has no execution.');
-	if (asked.answeredAt === null) await tell(asked);
+/** Waits for the answer of a person, which is an event of the run. One that has come, also to the run that this one retries, is asked for no more. */
+async function suspend(one: Try, asking: SuspendRequest, parts: VerbParts): Promise<Json> {
+	const { run, envelopes, trace } = parts;
+	const { timeoutMs } = asking.request;
+	const name = answerOf(asking.key);
+	if (!run.heard(name)) await ask(one, asking, parts);
 	trace.wait(one.traced, true);
-	const answer = await one.hold.without(() =>
-		run.event<Json>(answerOf(key), { ...(timeoutMs !== undefined && { timeoutMs }), signal: one.signal }),
-	);
+	const answer = await one.hold.without(() => run.event<Json>(name, { ...(timeoutMs !== undefined && { timeoutMs }), signal: one.signal }));
 	trace.wait(one.traced, false);
 	return envelopes.open(answer);
+}
+
+/** Asks a person. The question is a row, once; that people were told of it is a step, so that no other attempt tells them again. */
+async function ask({ node }: Try, { request, key }: SuspendRequest, { run, agents, tell }: VerbParts): Promise<void> {
+	const { message, schema, timeoutMs, approvers = null } = request;
+	const until = timeoutMs === undefined ? null : new Date(Date.now() + timeoutMs);
+	const asked = await agents.ask(run.organizationId, run.id, { key, nodeId: node.id, message, schema, approvers, until });
+	if (!asked) throw new Error('The run has no execution.');
+	if (asked.answeredAt !== null) return;
+	await run.step(`told:${asked.id}`, async () => {
+		await tell(asked);
+		return null;
+	});
 }
 
 /** The name of the event that answers a question. */

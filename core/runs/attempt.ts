@@ -119,6 +119,7 @@ export class Attempt {
 			progress: (value) => this.#progress.tell(value),
 			hold: () => this.#hold(),
 			former: (key) => this.#steps.get(key) ?? null,
+			heard: (name) => this.#signals.has(name),
 		};
 	}
 

@@ -42,6 +42,8 @@ export interface RunContext<I extends Json = Json> {
 	hold(): () => void;
 	/** Returns a step that an attempt before this one began; null: there is none. */
 	former(key: string): RunStep | null;
+	/** Whether a signal of this name is known to have come: `event` does not wait for it. */
+	heard(name: string): boolean;
 }
 
 export interface WaitOptions {

@@ -1,0 +1,40 @@
+// Tests what happens while an execution waits for a person or another agent, over PostgreSQL, with small nodes.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { agentNodes } from '../../test/helpers/agent-nodes.ts';
+import { type AgentWorld, agentWorld } from '../../test/helpers/agents.ts';
+import { until } from '../../test/helpers/clock.ts';
+import { graph } from '../../test/helpers/graphs.ts';
+
+let world: AgentWorld;
+before(async () => {
+	world = await agentWorld(agentNodes());
+});
+after(() => world[Symbol.asyncDispose]());
+
+const ask: [string, { message: string }] = ['ask', { message: 'Sure?' }];
+const place = (id: string) => ({ organizationId: world.organizationId, id });
+
+test('people are told of a question once, however often its run goes on, and of those of a retry', async () => {
+	const told: string[] = [];
+	world.engine.tells(async ({ runId, key }) => void told.push(`${runId} ${key}`));
+	const agent = await world.addAgent(graph('in>p in>q in>r p>out q>out r>out', { in: ['start'], p: ask, q: ask, r: ask, out: ['finish'] }));
+	const { run } = await world.start(agent, {});
+	for (const [times, key] of ['p', 'q'].entries()) {
+		await until(async () => {
+			const now = (await world.engine.get(place(run.id)))?.run;
+			return now?.status === 'waiting' && now.attempt === times + 1;
+		}, 'it waits');
+		await world.engine.answer(place(run.id), key, { ok: true });
+		await world.core.store.agents.answered(world.organizationId, run.id, key, null);
+	}
+	await until(async () => (await world.engine.get(place(run.id)))?.run.attempt === 3, 'it goes on');
+	await until(async () => (await world.engine.get(place(run.id)))?.run.status === 'waiting', 'it waits for the last one');
+	assert.deepEqual(told.sort(), [`${run.id} p`, `${run.id} q`, `${run.id} r`]);
+	await world.engine.cancel(place(run.id));
+	const again = await world.engine.retry(place(run.id), null);
+	await until(async () => (await world.engine.get(place(again.run.id)))?.run.status === 'waiting', 'the retry waits');
+	assert.deepEqual(told.filter((line) => line.startsWith(again.run.id)).sort(), [`${again.run.id} r`]);
+	await world.engine.cancel(place(again.run.id));
+});

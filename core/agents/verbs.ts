@@ -84,7 +84,6 @@ async function runAgent(one: Try, { agentId, input, key }: AgentAsked, parts: Ve
 	assertDepth(chain, agentId);
 	const row = await parts.agents.get(run.organizationId, agentId);
 	if (!row) throw notFound('Agent');
-	if (row.status !== 'active') throw new GatewayError('conflict', `The agent "${row.name}" is not active.`);
 	const { name, version: revision, pipeline, settings } = row;
 	const child: RunDefinition = {
 		...{ agentId, name, revision, pipeline, settings, ref },

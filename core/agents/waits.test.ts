@@ -38,3 +38,21 @@ test('people are told of a question once, however often its run goes on, and of 
 	assert.deepEqual(told.filter((line) => line.startsWith(again.run.id)).sort(), [`${again.run.id} r`]);
 	await world.engine.cancel(place(again.run.id));
 });
+
+test('an agent that is deactivated while another one waits for it ends what it has begun, and begins nothing', async () => {
+	const { organizationId } = world;
+	const inner = await world.addAgent(graph('in>q q>out', { in: ['start'], q: ask, out: ['finish'] }));
+	const agent = await world.addAgent(graph('in>s s>out', { in: ['start'], s: ['sub', { agentId: inner.id }], out: ['finish'] }));
+	const { run } = await world.start(agent, {});
+	await until(async () => (await world.engine.get(place(run.id)))?.run.status === 'waiting', 'it waits');
+	const list = () => world.core.store.agents.executions(organizationId, inner.id, { limit: 10, offset: 0 });
+	const [child] = (await list()).executions;
+	await until(async () => (await world.engine.waiting(place(child?.run.id ?? ''))).length === 1, 'it asks');
+	await world.core.store.agents.update(organizationId, inner.id, { status: 'inactive' });
+	await world.engine.answer(place(child?.run.id ?? ''), 'q', { ok: true });
+	const { run: ended } = await world.ended({ run } as Awaited<ReturnType<typeof world.start>>);
+	assert.deepEqual([ended.error, ended.output], [null, { ok: true }]);
+	const { run: refused } = await world.ended(await world.start(agent, {}));
+	assert.deepEqual([refused.error?.code, refused.error?.message], ['conflict', 'Node "s": The agent "Agent" is not active.']);
+	assert.equal((await list()).total, 1);
+});

@@ -4,6 +4,7 @@ import type { Transaction } from 'sequelize';
 import { GatewayError } from '../../core/contract/errors.ts';
 import type {
 	AgentHistory,
+	AgentRow,
 	Agents,
 	AgentUsage,
 	Execution,
@@ -33,7 +34,7 @@ const OWN = `e.agent_id AS "agentId", e.revision, ${versionOf('e')} AS "versionI
 const JOINED = 'agent_executions e JOIN runs r ON r.organization_id = e.organization_id AND r.id = e.run_id';
 
 // A removal of the agent waits, or has happened.
-const LOCK_AGENT = 'SELECT id FROM agents WHERE organization_id = $1 AND id = $2 FOR KEY SHARE';
+const LOCK_AGENT = 'SELECT name, status FROM agents WHERE organization_id = $1 AND id = $2 FOR KEY SHARE';
 const ADD = `
 WITH added AS (
 	INSERT INTO agent_executions (organization_id, agent_id, run_id, revision, started_by)
@@ -123,11 +124,12 @@ export function createExecutions(database: Database, runs: JointRuns): Joint {
 			await runs.prepare(asked.kind);
 			const started = await database.write(async (transaction) => {
 				const place = [uuid(asked.organizationId), uuid(execution.agentId)];
-				const found = await rows(ordinary, LOCK_AGENT, place, transaction);
-				const added = found.length > 0 ? await runs.add(transaction, asked, kind) : null;
+				const [agent] = await rows<Pick<AgentRow, 'name' | 'status'>>(ordinary, LOCK_AGENT, place, transaction);
+				const added = agent ? await runs.add(transaction, asked, kind) : null;
 				if (!added) return null;
 				const { run, claimed, topics } = added;
 				const fresh = await add(run.organizationId, run.id, execution, transaction);
+				if (fresh && agent?.status !== 'active') throw new GatewayError('conflict', `The agent "${agent?.name}" is not active.`);
 				const made = fresh ? { run, ...fresh } : await find(run.organizationId, run.id, null, transaction);
 				return made && { execution: made, claimed, topics };
 			});

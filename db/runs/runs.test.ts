@@ -413,3 +413,19 @@ test('another replica hears of everything, and of one moment at once', async () 
 	await until(() => added.every(({ run }) => heard.has(`run:ended:${run.id}`)), 'all are heard');
 	assert.ok(heardAt.count < 40, `${heardAt.count} announcements`);
 });
+
+test('a run is read while all connections that runs are kept by wait', async () => {
+	const kind = kindOf();
+	await add(kind);
+	const held = await claimOne(kind);
+	const { host, port, username, password, name } = store.database;
+	const other = new pg.Client({ host, port, user: username, password, database: name });
+	await other.connect();
+	await other.query('BEGIN');
+	await other.query('SELECT FROM runs WHERE id = $1 FOR UPDATE', [held.run.id]);
+	const blocked = ['a', 'b', 'c', 'd'].map((key) => store.runQueue.finish(held.hold, step(key)));
+	assert.equal((await get(held)).id, held.run.id);
+	await other.query('COMMIT');
+	await other.end();
+	assert.deepEqual(await Promise.all(blocked), [true, true, true, true]);
+});

@@ -197,7 +197,7 @@ export function createDesk({ pool, reads, engine, rows, bell, add }: DeskParts):
 			return added && { run: added.run, claimed: added.claimed };
 		},
 		async get(organizationId, id) {
-			const [run] = await pool.rows<Run>(GET, [uuid(organizationId), uuid(id)]);
+			const [run] = await reads<Run>(GET, [uuid(organizationId), uuid(id)]);
 			return run ?? null;
 		},
 		steps: (organizationId, id, asked = {}) => stepsOf(reads, { organizationId: uuid(organizationId), id: uuid(id) }, asked),

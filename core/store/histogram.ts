@@ -1,6 +1,6 @@
 // Histograms of durations, whose buckets are the same everywhere, so that those of replicas and of times add up to that of the whole.
 
-/** Buckets grow by this factor: a percentile is off by a fifth at most. */
+/** Buckets grow by this factor: the middle of one is off by a fifth at most. */
 const GROWTH = Math.SQRT2;
 const LOG_GROWTH = Math.log(GROWTH);
 
@@ -14,8 +14,8 @@ export function bucketOf(durationMs: number): number {
 	return Math.min(BUCKETS - 1, Math.ceil(Math.log(durationMs) / LOG_GROWTH - 1e-9));
 }
 
-/** Returns the greatest duration of a bucket in milliseconds; the last one has none, and shows its least. */
-const boundOf = (bucket: number): number => GROWTH ** Math.min(bucket, BUCKETS - 2);
+/** Returns the duration that is as many times the least of a bucket as its greatest is of it; the last bucket has no greatest, and shows its least. */
+const middleOf = (bucket: number): number => (bucket === BUCKETS - 1 ? GROWTH ** (BUCKETS - 2) : GROWTH ** (bucket - 0.5));
 
 /**
  * Returns the duration in milliseconds that this share of the calls did not exceed, as nearly as the buckets tell; null without calls.
@@ -25,13 +25,10 @@ export function percentile(histogram: readonly number[], share: number): number 
 	const all = histogram.reduce((sum, count) => sum + count, 0);
 	if (all === 0) return null;
 	const wanted = share * all;
-	let before = 0;
+	let upTo = 0;
 	for (const [bucket, count] of histogram.entries()) {
-		if (count > 0 && before + count >= wanted) {
-			const from = bucket === 0 ? 0 : boundOf(bucket - 1);
-			return from + (boundOf(bucket) - from) * ((wanted - before) / count);
-		}
-		before += count;
+		upTo += count;
+		if (count > 0 && upTo >= wanted) return middleOf(bucket);
 	}
-	return boundOf(BUCKETS - 1);
+	return middleOf(BUCKETS - 1);
 }

@@ -99,6 +99,7 @@ export interface Sums {
 	failed: number;
 	/** Calls whose records were lost, since the database was away for too long: they are in none of the other sums. */
 	lost: number;
+	/** The time of the calls in `histogram`: those that only listened are in neither. */
 	durationMs: number;
 	upstreamMs: number;
 	waitingMs: number;

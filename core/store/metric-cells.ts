@@ -242,7 +242,6 @@ function targetOf({ kind, gatewayId, toolId, agentId, providerId }: RequestRow):
 function count(cell: Cell, row: RequestRow): void {
 	cell.calls++;
 	if (row.outcome !== 'success') cell.failed++;
-	cell.durationMs += row.durationMs;
 	cell.upstreamMs += row.upstreamMs ?? 0;
 	cell.waitingMs += row.waitingMs ?? 0;
 	cell.bytesIn += row.bytesIn ?? 0;
@@ -252,7 +251,9 @@ function count(cell: Cell, row: RequestRow): void {
 	cell.cachedTokens += row.cachedTokens ?? 0;
 	cell.costMicroUsd += row.costMicroUsd ?? 0;
 	if (row.kind === 'model' && row.costMicroUsd === null) cell.unpriced++;
-	if (!row.isOpenEnded) fall(cell, row.durationMs);
+	if (row.isOpenEnded) return;
+	cell.durationMs += row.durationMs;
+	fall(cell, row.durationMs);
 }
 
 function fall(cell: Cell, size: number): void {

@@ -7,7 +7,9 @@ const MILLION = 1_000_000;
 const milliseconds = Joi.number().min(0).allow(null);
 
 const DURATION = shape({
-	mean: milliseconds.description('Milliseconds, as all of these; null without calls.'),
+	mean: milliseconds.description(
+		'Milliseconds, as all of these; null without calls. A request that only listens, such as MCP’s GET, counts in no duration.',
+	),
 	p50: milliseconds.description('Half of the calls took no longer. Percentiles are right to a fifth.'),
 	p95: milliseconds,
 	p99: milliseconds,
@@ -62,7 +64,8 @@ export function added(all: readonly Sums[]): Sums {
 /** Shows sums; without any, zeros. */
 export function presentSums(sums: Sums = NOTHING) {
 	const { calls, failed, lost, durationMs, upstreamMs, waitingMs, costMicroUsd, histogram, ...rest } = sums;
-	const mean = (total: number): number | null => (calls === 0 ? null : rounded(total / calls));
+	const timed = histogram.reduce((sum, count) => sum + count, 0);
+	const mean = (total: number, of = calls): number | null => (of === 0 ? null : rounded(total / of));
 	const share = (part: number): number | null => {
 		const told = percentile(histogram, part);
 		return told === null ? null : rounded(told);
@@ -71,7 +74,7 @@ export function presentSums(sums: Sums = NOTHING) {
 	return {
 		...{ calls, failed, errorRate: calls === 0 ? 0 : failed / calls, lost },
 		duration: {
-			...{ mean: mean(durationMs), p50: share(0.5), p95: share(0.95), p99: share(0.99) },
+			...{ mean: mean(durationMs, timed), p50: share(0.5), p95: share(0.95), p99: share(0.99) },
 			...{ upstream: mean(upstreamMs), waiting: mean(waitingMs) },
 		},
 		...{ bytesIn, bytesOut, inputTokens, outputTokens, cachedTokens, cost: costMicroUsd / MILLION, unpriced },

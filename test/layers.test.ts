@@ -112,9 +112,10 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
  * The most lines of these rooms together; raising it needs a reason. The last ones: open streams (what they follow, and who still may),
  * authentication methods at an address over all organizations (`gateways/everywhere.ts`), skills, results that are cut, kept, checked and
  * confirmed in one place for all transports, the sandbox that executors lend, tokens of lists, the request log and its sums, windows that are
- * only looked at, the port of alerts, clients that have left before they are looked for, the bounds of numbers that others tell, former keys and what they sealed.
+ * only looked at, the port of alerts, clients that have left before they are looked for, the bounds of numbers that others tell, former keys and what they sealed,
+ * how many sums a write has.
  */
-const MAX_LINES = 21_250;
+const MAX_LINES = 21_280;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));

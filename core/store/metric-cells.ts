@@ -68,10 +68,13 @@ type Keyed = Pick<Cell, 'organizationId' | 'kind' | 'bucket' | 'resolution'>;
 /** The cells of one organization, kind and bucket. */
 class Bucketful {
 	readonly #of: Keyed;
+	readonly #onMade: () => void;
 	readonly #cells = new Map<Dimension, Map<string, Cell>>();
 
-	constructor(of: Keyed) {
+	/** @param onMade is called for each new cell */
+	constructor(of: Keyed, onMade: () => void) {
 		this.#of = of;
+		this.#onMade = onMade;
 	}
 
 	cell(dimension: Dimension, value: string): Cell {
@@ -82,6 +85,7 @@ class Bucketful {
 		const cells = this.#cells.get(dimension) ?? new Map<string, Cell>();
 		const cell = emptyCell({ ...this.#of, dimension, value });
 		this.#cells.set(dimension, cells.set(value, cell));
+		this.#onMade();
 		return cell;
 	}
 
@@ -94,6 +98,7 @@ class Bucketful {
 class Cells {
 	readonly #resolution: Resolution;
 	readonly #buckets = new Map<string, Bucketful>();
+	count = 0;
 
 	constructor(resolution: Resolution) {
 		this.#resolution = resolution;
@@ -104,7 +109,7 @@ class Cells {
 		const key = `${organizationId} ${kind} ${bucket}`;
 		const found = this.#buckets.get(key);
 		if (found) return found;
-		const made = new Bucketful({ organizationId, kind, bucket, resolution: this.#resolution });
+		const made = new Bucketful({ organizationId, kind, bucket, resolution: this.#resolution }, () => void this.count++);
 		this.#buckets.set(key, made);
 		return made;
 	}
@@ -151,6 +156,11 @@ export class Sums {
 		count(tally.sum, row);
 		if (!row.isOnlyCounted) tally.sum.sample = row.requestId ?? tally.sum.sample;
 		if (row.answer) this.#countAnswer(row, row.answer, tally);
+	}
+
+	/** The number of the cells to which the lines add, or somewhat more: each minute as if it were alone in its hour and day. */
+	get count(): number {
+		return this.#live.count + 3 * this.#minutes.count + 2 * this.#hours.count;
 	}
 
 	/** Returns the cells to which the lines add, once. @param lost the number of lost lines by organization */

@@ -9,7 +9,7 @@ import { GatewayError } from '../contract/errors.ts';
 import type { RequestBatch } from './analytics.ts';
 import { clientOf, OTHERS } from './metric-cells.ts';
 import { MAX_DAILY_CHARS, PayloadShare, payloadChars } from './payload-share.ts';
-import { BATCH, RequestLog } from './request-log.ts';
+import { BATCH, MAX_CELLS, RequestLog } from './request-log.ts';
 
 const totals = (batch: RequestBatch | undefined, resolution = 'day') =>
 	(batch?.cells ?? []).filter((cell) => cell.resolution === resolution && cell.dimension === '');
@@ -39,6 +39,25 @@ test('lines that have little in common are written in more batches, since each g
 	assert.equal(
 		written.flatMap(({ lines }) => lines.numbers.durationMs).reduce((sum, ms) => sum + ms, 0),
 		(1199 * 1200) / 2,
+	);
+});
+
+test('lines whose answers were measured field by field are written in more batches: one is put together without a pause', async () => {
+	const written: RequestBatch[] = [];
+	const log = new RequestLog({ add: async (batch) => void written.push(batch) }, silent);
+	const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+	const fields = Array.from({ length: 30 }, (_, at): [string, number] => [`/items/*/${at}`, 100]);
+	for (let n = 0; n < 400; n++)
+		log.add(requestRow({ organizationId: idOf(n % 10), kind: 'tool', toolId: idOf(n), answer: { tokens: 750, fields } }));
+	await log.close();
+	const sizes = written.map(({ cells }) => cells.length);
+	assert.ok(Math.max(...sizes) <= MAX_CELLS + 100, String(sizes));
+	const cells = written
+		.flatMap((batch) => batch.cells)
+		.filter(({ resolution, dimension }) => resolution === 'day' && dimension === 'field');
+	assert.equal(
+		cells.reduce((sum, { bytesOut }) => sum + bytesOut, 0),
+		400 * 30 * 100,
 	);
 });
 

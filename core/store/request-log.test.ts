@@ -172,6 +172,17 @@ test('numbers that others tell are bounded, so that no sum of them is more than 
 	);
 });
 
+test('a line keeps the beginning of a long user agent', async () => {
+	const written: RequestBatch[] = [];
+	const log = new RequestLog({ add: async (batch) => void written.push(batch) }, silent);
+	for (const userAgent of [`long/1 ${'x'.repeat(16_000)}`, 'short/1', null]) log.add(requestRow({ userAgent }));
+	await log.close();
+	assert.deepEqual(
+		written[0]?.lines.groups.map(({ userAgent }) => userAgent),
+		[`long/1 ${'x'.repeat(293)}`, 'short/1', null],
+	);
+});
+
 test('two values that are one as PostgreSQL stores them are one cell', () => {
 	const cut = `${'x'.repeat(199)}`;
 	const rows = [

@@ -21,6 +21,9 @@ const HELD = 20_000;
 /** The most characters of arguments and results in one write. */
 const MAX_BATCH_CHARS = 1024 * 1024;
 
+/** The most characters of a user agent, as in the audit log: a header has up to 16 kB, and whoever is refused leaves lines, too. */
+const MAX_USER_AGENT = 300;
+
 /** The numbers that clients, upstreams and providers tell. */
 const TOLD = ['bytesIn', 'bytesOut', 'inputTokens', 'outputTokens', 'cachedTokens'] as const;
 /** The most of each in a line: all lines of a day add up to less than PostgreSQL's bigint holds, so that none keeps its batch from being written. */
@@ -100,6 +103,7 @@ export class RequestLog {
 
 	add(row: RequestRow): void {
 		for (const name of TOLD) row[name] = bounded(row[name]);
+		row.userAgent = row.userAgent?.slice(0, MAX_USER_AGENT) ?? null;
 		this.#payloads.admit(row);
 		if (this.#open.hasNoRoom(row)) this.#close();
 		this.#open.add(row);

@@ -50,7 +50,7 @@ const LINE = {
 	client: text
 		.allow(null)
 		.description('The program by which calls are summed: the name in `clientInfo`, or the first product of the user agent.'),
-	userAgent: text.allow(null),
+	userAgent: text.allow(null).description('Its first 300 characters.'),
 	clientInfo: text
 		.allow(null)
 		.description('The program that the client says it is, such as MCP’s `clientInfo`: name and version.')

@@ -34,8 +34,8 @@ async function clientOf({ database: { host, port, username: user, password, name
 }
 
 /** Returns the sums of all calls of a day. */
-const totalOf = async (store: Store, organizationId: string) =>
-	(await store.analytics.series(organizationId, range(), { dimension: '', value: '' })).reduce(
+const totalOf = async (store: Store, organizationId: string, change: Partial<MetricRange> = {}) =>
+	(await store.analytics.series(organizationId, range(change), { dimension: '', value: '' })).reduce(
 		(sum, { calls, failed, durationMs, bytesOut }) => ({
 			...{ calls: sum.calls + calls, failed: sum.failed + failed },
 			...{ durationMs: sum.durationMs + durationMs, bytesOut: sum.bytesOut + bytesOut },
@@ -206,6 +206,9 @@ test('partitions are made ahead, strays are moved into theirs, and old days are 
 		value: '',
 	});
 	assert.equal(all.length, 2);
+	await store.analytics.prune(new Date(NOW + 1));
+	for (const resolution of ['hour', 'day'] as const)
+		assert.equal((await totalOf(store, organizationId, { resolution })).calls, 1, `the ${resolution} that has not passed is kept`);
 });
 
 test('two replicas prepare at once, and the days of a month ahead are there', async () => {

@@ -1,6 +1,7 @@
 // The days of the request log: made ahead, and dropped as a whole when they are old.
 
 import { QueryTypes, type Transaction } from 'sequelize';
+import { lengthOf } from '../../core/store/metric-cells.ts';
 import type { Analytics } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { rows } from '../rows.ts';
@@ -52,7 +53,11 @@ export function createPartitions({ bulk, transact }: Database): Pick<Analytics, 
 			const minutes = new Date(Math.max(ago(MINUTES_MS).getTime(), olderThan?.getTime() ?? 0));
 			sums += await remove(`DELETE FROM metrics WHERE resolution = 'minute' AND bucket < $1`, minutes);
 			if (!olderThan) return { days: 0, sums };
-			sums += await remove(`DELETE FROM metrics WHERE resolution IN ('hour', 'day') AND bucket < $1`, olderThan);
+			// A bucket goes when its end is old, as a day of the log does.
+			for (const resolution of ['hour', 'day'] as const) {
+				const last = new Date(olderThan.getTime() - lengthOf(resolution));
+				sums += await remove(`DELETE FROM metrics WHERE resolution = '${resolution}' AND bucket <= $1`, last);
+			}
 			let days = 0;
 			for (const { name } of await rows<{ name: string }>(bulk, DAYS, []))
 				if (endOf(name) <= olderThan.getTime())

@@ -14,6 +14,7 @@ import {
 } from '../../../test/helpers/service.ts';
 import { soon } from '../../../test/helpers/soon.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';
+import { presentTools } from './ledger.ts';
 
 let service: TestService;
 let replica: TestService;
@@ -26,6 +27,27 @@ before(async () => {
 after(async () => {
 	await replica.stop();
 	await service.stop();
+});
+
+test('each field is looked at a few times, however many tools have answered', () => {
+	let reads = 0;
+	const sums = { calls: 1, outputTokens: 100, bytesOut: 40, histogram: [1] } as Parameters<typeof presentTools>[0][number];
+	const fields = Array.from({ length: 2000 }, (_, n) => ({
+		...sums,
+		get value() {
+			reads++;
+			return `gateway tool${n % 200} /field ${n}`;
+		},
+	}));
+	const tools = presentTools(
+		Array.from({ length: 200 }, (_, n) => ({ ...sums, value: `gateway tool${n}` })),
+		fields,
+	);
+	assert.ok(reads <= 3 * fields.length, `${reads} reads`);
+	assert.deepEqual(
+		[tools.length, tools[7]?.toolId, tools[7]?.fields.map(({ path }) => path).slice(0, 2)],
+		[200, 'tool7', ['/field 7', '/field 207']],
+	);
 });
 
 const call = (name: string) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } });

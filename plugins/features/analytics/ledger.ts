@@ -86,20 +86,21 @@ async function ledger(request: Request, core: Core) {
 		core.store.analytics.top(organizationId, range, { ...of, dimension: 'field', by: 'bytesOut', limit: FIELDS }),
 		mayList ? core.runtime.tokens(slug, gateway.endpoint) : null,
 	]);
-	const toolOf = ({ value }: { value: string }): string => value.split(' ')[1] ?? '';
 	const names = await namesOf(answers.map(toolOf), organizationId, core);
-	const tools = answers.map((sums) => {
+	return { ...answered(range), lists, tools: presentTools(answers, fields).map((tool) => ({ ...tool, name: names(tool.toolId) })) };
+}
+
+const toolOf = ({ value }: { value: string }): string => value.split(' ')[1] ?? '';
+
+type OfValue = Sums & { value: string };
+
+/** Shows the answers of each tool with the fields that are its own. */
+export function presentTools(answers: readonly OfValue[], fields: readonly OfValue[]) {
+	const byTool = Map.groupBy(fields, toolOf);
+	return answers.map((sums) => {
 		const toolId = toolOf(sums);
-		return {
-			toolId,
-			name: names(toolId),
-			...presentAnswers(
-				sums,
-				fields.filter((field) => toolOf(field) === toolId),
-			),
-		};
+		return { toolId, ...presentAnswers(sums, byTool.get(toolId) ?? []) };
 	});
-	return { ...answered(range), lists, tools };
 }
 
 /** Answers are summed by hours and days. */
@@ -110,7 +111,7 @@ function wholeHours<R extends Omit<MetricRange, 'kind'>>(range: R): R & { kind: 
 	return { ...range, resolution: 'hour', since, until, kind: 'tool' };
 }
 
-function presentAnswers(sums: Sums, fields: readonly (Sums & { value: string })[]) {
+function presentAnswers(sums: Sums, fields: readonly OfValue[]) {
 	const { calls, outputTokens, histogram } = sums;
 	const mean = outputTokens / Math.max(1, calls);
 	// The first field that is measured is in every sample.

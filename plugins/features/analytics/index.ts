@@ -16,6 +16,7 @@ import {
 	shape,
 	text,
 	timestamp,
+	uuid,
 } from '../../../core/features.ts';
 import { costRoute } from './costs.ts';
 import { ledgerRoute } from './ledger.ts';
@@ -64,12 +65,15 @@ const overview = (core: Core): ServerRoute =>
 		},
 	});
 
+/** Sums know an id by its text, which a client may write in capitals. */
+const id = uuid.lowercase();
+
 /** The parameters that choose one value of a dimension. */
 const ONE = {
-	gatewayId: ['gateway', Joi.string().guid()],
-	toolId: ['tool', Joi.string().guid()],
-	agentId: ['agent', Joi.string().guid()],
-	providerId: ['provider', Joi.string().guid()],
+	gatewayId: ['gateway', id],
+	toolId: ['tool', id],
+	agentId: ['agent', id],
+	providerId: ['provider', id],
 	caller: ['key', Joi.string().max(200).description('The caller as `GET /analytics/keys` names it.').example('user:0b6e…')],
 	client: ['client', Joi.string().max(64).description('The client as `GET /analytics/clients` names it.').example('claude-code')],
 } as const satisfies Record<string, readonly [Dimension, Joi.Schema]>;

@@ -34,10 +34,11 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Timers of replicas are not in step: a turn may come a little early. */
 const EARLY = 0.75;
 const PAGE = 200;
-/** The most messages that one turn sends, documents that it reads, and broken credentials that a process knows. */
+/** The most messages that one turn sends, documents that it reads, broken credentials that a process knows, and APIs that are gone. */
 const TOLD = 500;
 const DOCUMENTS = 4;
 const BROKEN = 10_000;
+const ORPHANS = 500;
 /** Organizations whose messages are sent at a time, and the messages of one that may fail in a turn. */
 const [AT_ONCE, FAILED] = [8, 3];
 const MEASURED: readonly AlertKind[] = ['error_rate', 'latency'];
@@ -96,6 +97,7 @@ class Turns {
 		this.#parts.health.know(broken.map(({ organizationId, apiId }) => ({ organizationId, id: apiId })));
 		if (!(await alertDesk.take('rules', this.#everyMs * EARLY))) return;
 		await this.#run(() => this.#measure(), 'the rules of alerts');
+		await this.#run(() => this.#endOrphans(), 'alerts of APIs that are gone');
 		await this.#run(() => this.#tell(), 'alerts that wait');
 		const due = await alertDesk.watched(this.#parts.watchMs ?? DAY_MS, DOCUMENTS);
 		// A document may take minutes: the next turn does not wait for it.
@@ -125,6 +127,12 @@ class Turns {
 			const change = judge(rule, measured, subjects.includes(tool));
 			if (change) await this.#change(rule, { type: 'tool', id: tool }, { ...change, digest: null });
 		}
+	}
+
+	/** Ends what nothing else would: an API that is gone is neither called nor read again. */
+	async #endOrphans(): Promise<void> {
+		for (const { rule, subject } of await this.#parts.store.alertDesk.orphans(ORPHANS))
+			await this.#change(rule, { type: 'api', id: subject }, { change: 'end', digest: null, found: {} });
 	}
 
 	/** Keeps a change with its message. @returns whether it is one */

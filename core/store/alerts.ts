@@ -70,6 +70,8 @@ export interface AlertDesk {
 	open(ruleIds: readonly string[]): Promise<AlertIncident[]>;
 	/** Reads the APIs with an open incident of this kind. */
 	openApis(kind: AlertKind, limit: number): Promise<{ organizationId: string; apiId: string }[]>;
+	/** Reads open incidents of APIs that are gone, with their active rules. */
+	orphans(limit: number): Promise<{ rule: AlertRuleRow; subject: string }[]>;
 	/** Opens an incident with its message, unless it is open with the same digest. @returns whether it did */
 	begin(
 		rule: Pick<AlertRuleRow, 'organizationId' | 'id'>,

@@ -32,6 +32,11 @@ SELECT DISTINCT i.organization_id AS "organizationId", i.subject AS "apiId" FROM
 JOIN alert_incidents i ON i.organization_id = r.organization_id AND i.rule_id = r.id
 WHERE r.status = 'active' AND r.kind = $1 AND i.is_open LIMIT $2`;
 
+const ORPHANS = `
+SELECT ${RULE}, i.subject FROM alert_rules r JOIN alert_incidents i ON i.organization_id = r.organization_id AND i.rule_id = r.id
+WHERE r.status = 'active' AND r.kind IN ('credential', 'document') AND i.is_open
+	AND NOT EXISTS (SELECT FROM apis a WHERE a.organization_id = i.organization_id AND a.id::text = i.subject) LIMIT $1`;
+
 // Without a rule there is nothing to tell: it may have been removed meanwhile.
 const BEGIN = `
 INSERT INTO alert_incidents AS i (organization_id, rule_id, subject, is_open, digest, untold)
@@ -74,6 +79,10 @@ export function createAlertDesk({ ordinary }: Database): AlertDesk {
 		ofApi: (organizationId, kind, apiId) => rows<AlertRuleRow>(ordinary, OF_API, [uuid(organizationId), kind, uuid(apiId)]),
 		open: (ruleIds) => rows<AlertIncident>(ordinary, OPEN, [JSON.stringify(ruleIds.map(uuid))]),
 		openApis: (kind, limit) => rows<{ organizationId: string; apiId: string }>(ordinary, OPEN_APIS, [kind, limit]),
+		async orphans(limit) {
+			const found = await rows<AlertRuleRow & { subject: string }>(ordinary, ORPHANS, [limit]);
+			return found.map(({ subject, ...rule }) => ({ rule, subject }));
+		},
 		begin: ({ organizationId, id }, subject, { digest, untold }) =>
 			some(BEGIN, [uuid(organizationId), uuid(id), subject, digest, JSON.stringify(untold)]),
 		end: ({ organizationId, ruleId, subject }, untold) => some(END, [uuid(organizationId), uuid(ruleId), subject, JSON.stringify(untold)]),

@@ -160,6 +160,23 @@ test('a credential that stops working is told after three refusals, and when it 
 	for (const { text } of of(rule)) assert.ok(!text.includes('old-token-8c1'));
 });
 
+test('an alert about an API that is removed is over', async () => {
+	const { id, toolId } = await importedApi();
+	must(await account.post(`/apis/${id}/credentials`, { type: 'bearer_token', credentials: { token: 'old-token-8c2' } }), 201);
+	const rule = await made({ kind: 'credential' });
+	api.status = 401;
+	await run(toolId, 3);
+	await arrived(rule, 1);
+	api.status = 200;
+	must(await account.del(`/apis/${id}`, undefined), 200);
+	await arrived(rule, 2);
+	const [opened, over] = of(rule).map(({ body }) => body);
+	assert.deepEqual(
+		[over.type, over.data.subject, over.data.incidentId],
+		['alert.recovered', { type: 'api', id, name: null }, opened.data.incidentId],
+	);
+});
+
 test('a document that changed is told with the difference, which is not imported; and again when it is taken in', async () => {
 	const { id } = await importedApi();
 	const rule = await made({ kind: 'document', apiId: id });

@@ -19,7 +19,7 @@ export const exportFormat = Joi.string().valid('csv', 'ndjson').default('csv').d
 
 /** Follows the summary of an operation that exports. */
 export const EXPORT_FORMATS =
-	'CSV (RFC 4180, with a header) or a JSON object per line. A text that a spreadsheet would take for a formula has a `’` before it in CSV.';
+	"CSV (RFC 4180, with a header) or a JSON object per line. A text that a spreadsheet would take for a formula has a `'` before it in CSV.";
 
 type Value = Json | Date | undefined;
 

@@ -176,12 +176,12 @@ export interface Analytics {
 		range: MetricRange,
 		of: { dimension: Dimension; limit: number; by: SumOrder; prefix?: string },
 	): Promise<(Sums & { value: string; sample: string | null; last: Date })[]>;
-	/** Returns the sums of all values by bucket, in the order of time, of the values with the most cost. */
+	/** Returns the sums by bucket, in the order of time, of the values with the most cost, and of all others together as `*`. */
 	spread(
 		organizationId: string,
 		range: MetricRange,
 		of: { dimension: Dimension; limit: number },
-	): Promise<(Sums & { bucket: Date; value: string })[]>;
+	): Promise<(Omit<Sums, 'histogram'> & { bucket: Date; value: string })[]>;
 	/** Returns the names of gateways, tools, agents, LLM providers, keys and users by their ids. */
 	names(organizationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 	/** Lists the log, the newest first. So many lines are looked at for one page that it may hold fewer than its limit, or none, before the last. */

@@ -177,6 +177,24 @@ test('a page looks at so many lines and no more, and the next one goes on after 
 	assert.deepEqual([found, pages], [1, 3]);
 });
 
+test('sums are spread over the values with the most cost, and all others are there together', async () => {
+	const { organizationId } = await addTenant(store);
+	const ids = Array.from({ length: 4 }, () => randomUUID());
+	const rows = ids.flatMap((providerId, at) =>
+		[0, 1].map((day) =>
+			requestRow({ organizationId, kind: 'model', providerId, costMicroUsd: 10 ** (3 - at), startedAt: NOW - day * DAY_MS }),
+		),
+	);
+	await store.analytics.add(batchOf(rows));
+	const found = await store.analytics.spread(organizationId, range({ kind: 'model' }), { dimension: 'provider', limit: 2 });
+	const ofDay = [
+		[ids[0], 1, 1000],
+		[ids[1], 1, 100],
+		['*', 2, 11],
+	].toSorted();
+	assert.deepEqual(found.map(({ value, calls, costMicroUsd }) => [value, calls, costMicroUsd]).toSorted(), [...ofDay, ...ofDay].toSorted());
+});
+
 test('partitions are made ahead, strays are moved into theirs, and old days are dropped whole', async () => {
 	// It looks at whole tables.
 	await using store = await testStore();

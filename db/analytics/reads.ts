@@ -1,6 +1,7 @@
 // Reads the sums: each question is answered from the cells of one resolution, and never from the log.
 
 import { BUCKETS } from '../../core/store/histogram.ts';
+import { OTHERS } from '../../core/store/metric-cells.ts';
 import type { Analytics, Dimension, MetricRange, SumOrder, Sums } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
@@ -56,9 +57,9 @@ const NOT_OF_FIELDS = {
 
 const spread = (resolution: string): string => `
 WITH busiest AS MATERIALIZED (${busiest(resolution, 'cost')})
-SELECT m.bucket, m.value, ${PLAIN}, m.histogram
-FROM metrics m JOIN busiest USING (value) WHERE ${IN_RANGE} AND m.resolution = '${resolution}'
-ORDER BY m.bucket, m.value`;
+SELECT m.bucket, coalesce(b.value, '${OTHERS}') AS value, ${TOTAL}
+FROM metrics m LEFT JOIN busiest b ON b.value = m.value WHERE ${IN_RANGE} AND m.resolution = '${resolution}'
+GROUP BY 1, 2 ORDER BY 1, 2`;
 
 export function createReads({ ordinary }: Database): Pick<Analytics, 'series' | 'top' | 'spread'> {
 	const bound = (organizationId: string, { kind, since, until }: MetricRange, ...of: unknown[]): unknown[] => [
@@ -76,6 +77,10 @@ export function createReads({ ordinary }: Database): Pick<Analytics, 'series' | 
 			return found.map((field) => ({ ...NOT_OF_FIELDS, ...field, histogram: [] }));
 		},
 		spread: (organizationId, range, { dimension, limit }) =>
-			rows<Sums & { bucket: Date; value: string }>(ordinary, spread(range.resolution), bound(organizationId, range, dimension, limit)),
+			rows<Omit<Sums, 'histogram'> & { bucket: Date; value: string }>(
+				ordinary,
+				spread(range.resolution),
+				bound(organizationId, range, dimension, limit),
+			),
 	};
 }

@@ -104,3 +104,15 @@ test('a watched API is taken once in so long, and its own row stays as it is', a
 	assert.equal((await store.alertDesk.watched(0, 4)).length, 1);
 	assert.equal((await store.apis.get(organizationId, id))?.version, watching?.version);
 });
+
+test('an account that has many APIs watched keeps those of others waiting for none of them', async () => {
+	const watch = async (organizationId: string): Promise<void> => {
+		const { id } = await addApi(store, organizationId);
+		await store.apis.update(organizationId, id, { watch: 'daily' });
+	};
+	const [many, few] = [(await addTenant(store)).organizationId, (await addTenant(store)).organizationId];
+	for (let n = 0; n < 5; n++) await watch(many);
+	await watch(few);
+	const taken = (await store.alertDesk.watched(HOUR_MS, 4)).map(({ organizationId }) => organizationId);
+	assert.deepEqual([taken.length, taken.includes(few)], [4, true]);
+});

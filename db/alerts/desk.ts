@@ -61,11 +61,14 @@ const TOLD = `UPDATE alert_incidents SET untold = NULL WHERE ${THIS} RETURNING i
 const OVER = `DELETE FROM alert_incidents WHERE ${THIS} RETURNING id`;
 
 const OLD = `(now() - make_interval(secs => $1::float8))`;
+const SINCE = 'coalesce(w.looked_at, a.created_at)';
+/** One of each account, then a second one of each: whoever has many watched waits for their own alone. */
 const WATCHED = `
 WITH due AS (
-	SELECT a.organization_id, a.id FROM apis a
+	SELECT a.organization_id, a.id FROM apis a JOIN organizations o ON o.id = a.organization_id
 	LEFT JOIN api_watches w ON w.organization_id = a.organization_id AND w.api_id = a.id
-	WHERE a.watch IS NOT NULL AND (w.looked_at IS NULL OR w.looked_at <= ${OLD}) ORDER BY coalesce(w.looked_at, a.created_at) LIMIT $2
+	WHERE a.watch IS NOT NULL AND (w.looked_at IS NULL OR w.looked_at <= ${OLD})
+	ORDER BY row_number() OVER (PARTITION BY coalesce(o.created_by, o.id) ORDER BY ${SINCE}), ${SINCE} LIMIT $2
 )
 INSERT INTO api_watches AS w (organization_id, api_id, looked_at) SELECT organization_id, id, now() FROM due
 ON CONFLICT (organization_id, api_id) DO UPDATE SET looked_at = now() WHERE w.looked_at <= ${OLD}

@@ -30,7 +30,8 @@ const HTML = `<!doctype html>
 `;
 
 // Requests go to the page's own origin, whatever names the service has, since the policy allows no other. There is no validator, which
-// would be another host, and no credential is kept beyond the page.
+// would be another host, and no credential is kept beyond the page. Swagger UI reads the whole document anew for each operation that is
+// unfolded, which takes seconds, so it gets the part that it asks for.
 const START = `const here = () => ({
 	statePlugins: {
 		spec: {
@@ -39,10 +40,31 @@ const START = `const here = () => ({
 	},
 });
 
+const inParts = ({ fn: { resolveSubtree } }) => ({
+	fn: { resolveSubtree: (document, path, options) => resolveSubtree(partOf(document, path), path, options) },
+});
+
+const valueAt = (root, path) => path.reduce((parent, key) => parent?.[key], root);
+
+/** Leaves out all paths and components but the value at a path and those that it refers to. */
+function partOf(document, path) {
+	const part = { ...document, paths: {}, components: {} };
+	const add = (path) => {
+		const value = valueAt(document, path);
+		if (value === undefined || valueAt(part, path) !== undefined) return;
+		let parent = part;
+		for (const key of path.slice(0, -1)) parent = parent[key] ??= {};
+		parent[path.at(-1)] = value;
+		for (const [, kind, name] of JSON.stringify(value).matchAll(/"#\\/components\\/(\\w+)\\/([^"]+)"/g)) add(['components', kind, name]);
+	};
+	add(path);
+	return part;
+}
+
 SwaggerUIBundle({
 	url: '/openapi.json',
 	dom_id: '#reference',
-	plugins: [here],
+	plugins: [here, inParts],
 	docExpansion: 'none',
 	deepLinking: true,
 	validatorUrl: null,

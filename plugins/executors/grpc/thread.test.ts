@@ -1,6 +1,10 @@
 // The worker for large messages is shared: each task has its own time, and accounts take turns.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import importer from '../../../importers/protobuf/index.ts';
@@ -56,4 +60,27 @@ test('accounts take turns, and a call that left has none', async () => {
 	await assert.rejects(left, /left/);
 	await Promise.all(runs);
 	assert.deepEqual(order, ['a1', 'a2', 'b1', 'a3']);
+});
+
+/** Prints the number of files in its compile cache, and has the worker start. */
+const STARTS = `
+	import { flushCompileCache, getCompileCacheDir } from 'node:module';
+	import { readdirSync } from 'node:fs';
+	import { runTask } from ${JSON.stringify(import.meta.resolve('./thread.ts'))};
+	flushCompileCache();
+	console.log(readdirSync(getCompileCacheDir()).length);
+	const source = { descriptors: '', service: '', method: '' };
+	const owner = { account: async () => 'a', api: null, signal: new AbortController().signal };
+	await runTask({ type: 'details', source, messages: [] }, owner).catch(() => undefined);
+	process.exit();
+`;
+
+test('the worker has the compile cache of the service', (t) => {
+	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-compiled-'));
+	t.after(() => rmSync(folder, { recursive: true }));
+	const env = { ...process.env, NODE_COMPILE_CACHE: folder };
+	const before = Number(execFileSync(process.execPath, ['--eval', STARTS], { env, encoding: 'utf8' }));
+	const [cache = ''] = readdirSync(folder);
+	assert.ok(before > 0);
+	assert.ok(readdirSync(join(folder, cache)).length > before, 'modules of the worker alone are in it');
 });

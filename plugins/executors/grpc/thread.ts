@@ -1,5 +1,7 @@
 // The worker thread for messages that take long to read or to write. It gets one task at a time; accounts take turns, and so do their organizations.
 
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
 	asGatewayError,
@@ -24,7 +26,7 @@ const MEGABYTE = 1024 * 1024;
 /** Arguments are not measured; they are seldom larger. */
 const REQUEST_BYTES = MEGABYTE;
 const LIMITS = { units: 1, computing: 1, waiting: 1000, waitingBytes: 256 * MEGABYTE };
-const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker-start.ts' : './worker-start.js', import.meta.url);
 const resourceLimits = { maxOldGenerationSizeMb: 512 };
 
 export type CodecSource = Pick<GrpcConfig, 'descriptors' | 'service' | 'method'>;
@@ -47,6 +49,12 @@ interface Writing {
 }
 
 export type Task = Reading | Writing;
+
+/** The data that a thread receives when it starts. */
+export interface ThreadData {
+	/** A folder; null when the service has no compile cache. */
+	compileCache: string | null;
+}
 
 /** The texts or bytes that a task asked for. */
 export interface Made {
@@ -100,12 +108,16 @@ function runNext(): void {
 }
 
 class Thread {
-	readonly #worker = new Worker(SCRIPT, { env: {}, resourceLimits });
+	readonly #worker: Worker;
 	#running: Waiting | null = null;
 	#late: NodeJS.Timeout | undefined;
 	#idle: NodeJS.Timeout | undefined;
 
 	constructor() {
+		// Node names the subfolder of its own release; its parent is the configured folder.
+		const folder = getCompileCacheDir();
+		const workerData: ThreadData = { compileCache: folder === undefined ? null : dirname(folder) };
+		this.#worker = new Worker(SCRIPT, { workerData, env: {}, resourceLimits });
 		this.#worker.on('message', (answer: Answer) => this.#settle(answer));
 		this.#worker.on('error', (cause) => this.#end(cause));
 		this.#worker.on('exit', () => this.#end());

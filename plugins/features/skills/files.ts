@@ -10,6 +10,9 @@ export const DOCUMENT = 'SKILL.md';
 const MAX_PATH = 200;
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 
+/** Whether a name is a device on Windows, or loses its end there: installers refuse archives with such a path, whatever system they run on. */
+const isNoFile = (segment: string): boolean => segment.endsWith('.') || /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(segment);
+
 export type FileContent = { text: string } | { base64: string };
 export type FilesInput = Record<string, FileContent>;
 export type FileChanges = Record<string, FileContent | null>;
@@ -52,7 +55,10 @@ function assertPath(path: string): void {
 	if (path.length > MAX_PATH) throw fault(path, `may have ${MAX_PATH} characters`);
 	if (!path.split('/').every((segment) => SEGMENT.test(segment)))
 		throw fault(path, 'must be a relative path: names of letters, digits, "_", "-" and "." with "/" between them, none beginning with "."');
-	if (path.toUpperCase() === DOCUMENT.toUpperCase()) throw fault(path, `is written from name, description, frontmatter and body`);
+	if (path.split('/').some(isNoFile)) throw fault(path, 'has a name that is none on Windows, so that nobody could install the skill');
+	const [first = '', ...below] = path.split('/');
+	if (first.toUpperCase() !== DOCUMENT.toUpperCase()) return;
+	throw fault(path, below.length === 0 ? 'is written from name, description, frontmatter and body' : `would make a folder of ${DOCUMENT}`);
 }
 
 /**

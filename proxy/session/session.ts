@@ -1,5 +1,6 @@
 // A client's session: reads its messages, answers what needs no gateway, and passes on the rest.
 
+import { setMaxListeners } from 'node:events';
 import { gatewayUrl } from '../gateway/address.ts';
 import { WrongType } from '../gateway/catalog.ts';
 import { GatewayClient } from '../gateway/client.ts';
@@ -64,6 +65,8 @@ export class Session {
 	#begun: Promise<void> = Promise.resolve();
 
 	constructor({ settings, organizationId, send, tell, limits = LIMITS }: SessionParts) {
+		// Each request under way listens to it.
+		setMaxListeners(0, this.#ending.signal);
 		const reach = new Reach(tell, () => this.#comeBack());
 		const client = new GatewayClient({
 			url: gatewayUrl(settings.serviceUrl, settings.gateway),

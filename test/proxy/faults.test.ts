@@ -305,6 +305,16 @@ test('whatever is written to it, every line on standard output is a message, and
 	assert.ok(proxy.messages().length > LINES.length);
 });
 
+// Node.js 20 warns of more than ten listeners of one signal, later releases do not: the sweep runs this with each.
+test('many requests at once are no warning on standard error', async () => {
+	await using proxy = start();
+	await greet(proxy);
+	const ids = Array.from({ length: 12 }, (_, at) => `many-${at}`);
+	for (const id of ids) proxy.send({ id, method: 'tools/call', params: { name: 'svc_execute', arguments: { name: 'echo' } } });
+	for (const id of ids) await proxy.answer(id);
+	assert.doesNotMatch(proxy.stderr(), /Warning/);
+});
+
 test('a line that is too long is refused, and the next one is read', async () => {
 	await using proxy = start();
 	const chunk = 'x'.repeat(1024 * 1024);

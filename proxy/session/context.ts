@@ -34,6 +34,6 @@ export interface Context {
 	tell(sentence: string): void;
 	/** Aborts when the session ends. */
 	ending: AbortSignal;
-	/** Returns what the gateway has; reads it again after a change. @throws Refusal */
-	catalog(): Promise<Catalog>;
+	/** Returns what the gateway has; reads it again after a change that was told, or when it must be fresh. @throws Refusal */
+	catalog(isFresh?: boolean): Promise<Catalog>;
 }

@@ -1,6 +1,7 @@
 // Prompts: each skill of the gateway under `skill-<name>`, and an index of what there is.
 
 import type { Catalog, CatalogEntry } from '../gateway/catalog.ts';
+import { ownVersion } from '../gateway/client.ts';
 import { CODES, isObject, type JsonObject, MessageFault } from '../wire/messages.ts';
 import { passed, resultOf } from './answers.ts';
 import type { Context } from './context.ts';
@@ -33,7 +34,11 @@ export async function getPrompt(running: Running, context: Context, relay: Relay
 	const { request } = running;
 	const { name } = request.params;
 	if (typeof name !== 'string') throw new MessageFault(CODES.invalidParams, 'params.name must be a string, the name of a prompt.');
-	if (name === OVERVIEW) return running.answer(resultOf(request, overview(await context.catalog(), context)));
+	if (name === OVERVIEW) {
+		// A client of 2026-07-28 need not listen, so that no change is told.
+		const catalog = await context.catalog(ownVersion(request.params) !== null);
+		return running.answer(resultOf(request, overview(catalog, context)));
+	}
 	if (!name.startsWith(PREFIX)) throw new MessageFault(CODES.invalidParams, `There is no prompt "${name.slice(0, 128)}" here.`);
 	await running.answer(passed(request, await relay.pass(running, { ...request.params, name: name.slice(PREFIX.length) })));
 }

@@ -192,3 +192,19 @@ test('pauses between streams grow to the longest, and begin anew after a stream 
 	for (const lasted of [0, 0, 0, 0, 49, 50, 0]) pauses.push(nextPause(pauses.at(-1) ?? 0, lasted, limits));
 	assert.deepEqual(pauses, [0, 10, 20, 40, 50, 50, 10, 20]);
 });
+
+const META = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} };
+
+test('the overview of a client that need not listen is of now', async (t) => {
+	let count = 0;
+	const { send, answer } = await connect(t, ({ id, method, params }, response) => {
+		if (method === 'prompts/list') return rpc(response, id, { prompts: [] });
+		const isFull = params._meta['gatehouse/exposure'] === 'full';
+		rpc(response, id, { tools: isFull ? Array.from({ length: ++count }, (_, at) => ({ name: `tool-${at}` })) : [] });
+	});
+	for (const id of [1, 2]) {
+		send({ id, method: 'prompts/get', params: { _meta: META, name: 'svc-overview' } });
+		assert.match((await answer(id)).result.messages[0].content.text, new RegExp(`^# Tools \\(${count}\\)`));
+	}
+	assert.equal(count, 2);
+});

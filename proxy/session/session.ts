@@ -74,7 +74,10 @@ export class Session {
 			onAnswer: () => reach.answered(),
 			onRefusal: (refusal) => reach.refused(refusal),
 		});
-		const catalog = () => this.#discovery.get();
+		const catalog = (isFresh = false) => {
+			if (isFresh) this.#discovery.forget();
+			return this.#discovery.get();
+		};
 		this.#context = { settings, client, limits, send, tell, ending: this.#ending.signal, catalog };
 		this.#discovery = new Discovery(this.#context);
 		this.#handshake = new Handshake(this.#context);

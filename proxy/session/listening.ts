@@ -13,6 +13,10 @@ const CHANGED = /^notifications\/(tools|prompts)\/list_changed$/;
 export const nextPause = (formerMs: number, lastedMs: number, { first, longest }: Limits['retryMs']): number =>
 	lastedMs >= longest ? first : Math.min(Math.max(formerMs * 2, first), longest);
 
+/** Whether a stream was refused for a reason that does not pass by itself. */
+export const isLasting = (error: unknown): boolean =>
+	error instanceof Refusal && ['credential', 'forbidden', 'missing'].includes(error.kind);
+
 /** Listens until the session ends; a stream that breaks is opened anew, and tells what was missed. @param onChange for changed tools or skills */
 export async function listen(context: Context, handshake: Handshake, onChange: () => void): Promise<void> {
 	const { client, limits, ending } = context;
@@ -32,7 +36,7 @@ export async function listen(context: Context, handshake: Handshake, onChange: (
 			} else ms = limits.retryMs.longest;
 		} catch (error) {
 			// A refused credential is told by the requests of the client.
-			if (error instanceof Refusal && ['credential', 'forbidden', 'missing'].includes(error.kind)) ms = limits.retryMs.longest;
+			if (isLasting(error)) ms = limits.retryMs.longest;
 		}
 		ms = nextPause(ms, Date.now() - openedAt, limits.retryMs);
 		// Those whose streams ended together do not come back together.

@@ -11,6 +11,9 @@ import type { Running } from './running.ts';
 /** The pause after which a cancellation is sent again: the first one may have overtaken its request. */
 const CANCEL_AGAIN_MS = 1000;
 
+/** A message of the gateway before its answer. */
+type Notice = Exclude<Message, ResponseMessage>;
+
 export interface Answered {
 	message: ResponseMessage;
 	status: number;
@@ -27,15 +30,22 @@ export class Relay {
 		this.#handshake = handshake;
 	}
 
-	/** Sends a request unchanged, or with other parameters or another name. @throws Refusal */
-	async pass(running: Running, changed: JsonObject | null = null): Promise<Answered> {
+	/**
+	 * Sends a request unchanged, or with other parameters or another name.
+	 * @param onNotice takes what is said before the answer; else it goes to the client @throws Refusal
+	 */
+	async pass(
+		running: Running,
+		changed: JsonObject | null = null,
+		onNotice = (one: Notice): Promise<void> => this.#say(one, running),
+	): Promise<Answered> {
 		const { request } = running;
 		const params = changed ?? request.params;
 		const text = changed ? JSON.stringify({ jsonrpc: '2.0', id: request.id, method: request.method, params }) : request.text;
 		const headers = await this.#headersFor(running, params);
 		let message: ResponseMessage | null = null;
 		const onMessage = (one: Message): Promise<void> | undefined => {
-			if (one.kind !== 'response') return this.#say(one, running);
+			if (one.kind !== 'response') return onNotice(one);
 			if (one.id === request.id || one.id === null) message = one;
 			return undefined;
 		};
@@ -72,7 +82,7 @@ export class Relay {
 		for (const [id, one] of this.#asked) if (one === running) this.#asked.delete(id);
 	}
 
-	async #say(message: Exclude<Message, ResponseMessage>, running: Running): Promise<void> {
+	async #say(message: Notice, running: Running): Promise<void> {
 		if (running.isOver) return;
 		if (message.kind === 'request') {
 			running.time.pause();

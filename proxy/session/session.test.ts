@@ -194,6 +194,53 @@ test('pauses between streams grow to the longest, and begin anew after a stream 
 });
 
 const META = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} };
+const listening = (notifications: object) => ({ id: 'L', method: 'subscriptions/listen', params: { _meta: META, notifications } });
+
+test('a subscription outlives the streams of the gateway, and what may have changed meanwhile is told', async (t) => {
+	const streams: ServerResponse[] = [];
+	const notice = (method: string, params: object = {}): string =>
+		`data: ${JSON.stringify({ jsonrpc: '2.0', method, params: { ...params, _meta: { 'io.modelcontextprotocol/subscriptionId': 'L' } } })}\n\n`;
+	const honoured = { toolsListChanged: true, resourceSubscriptions: ['skill://a/SKILL.md'] };
+	const answering: Answering = ({ method }, response) => {
+		if (method !== 'subscriptions/listen') return;
+		streams.push(response);
+		if (streams.length === 2) return void response.writeHead(503, { 'content-type': 'application/json' }).end('{"message":"Away."}');
+		response.writeHead(200, { 'content-type': 'text/event-stream' });
+		response.write(notice('notifications/subscriptions/acknowledged', { notifications: honoured }));
+	};
+	const { send, sent, asked } = await connect(t, answering, { ...LIMITS, retryMs: { first: 4, longest: 50 } });
+	send(listening(honoured));
+	await until(() => sent.length === 1, 'the acknowledgement');
+	streams[0]?.end();
+	await until(() => sent.length === 3, 'what may have changed');
+	streams[2]?.write(notice('notifications/tools/list_changed'));
+	await until(() => sent.length === 4, 'a change');
+	assert.deepEqual(
+		sent.map(({ id, method, params }) => [id, method, params.uri, params._meta['io.modelcontextprotocol/subscriptionId']]),
+		[
+			[undefined, 'notifications/subscriptions/acknowledged', undefined, 'L'],
+			[undefined, 'notifications/tools/list_changed', undefined, 'L'],
+			[undefined, 'notifications/resources/updated', 'skill://a/SKILL.md', 'L'],
+			[undefined, 'notifications/tools/list_changed', undefined, 'L'],
+		],
+	);
+	send({ method: 'notifications/cancelled', params: { requestId: 'L' } });
+	await until(() => streams[2]?.closed === true, 'the stream is closed');
+	send({ id: 2, method: 'ping' });
+	await until(() => sent.length === 5, 'the next answer');
+	assert.deepEqual([sent[4].id, asked.filter(({ method }) => method === 'subscriptions/listen').length], [2, 3]);
+});
+
+test('a subscription that the gateway refuses is refused', async (t) => {
+	const answering: Answering = ({ id, method }, response) => {
+		if (method !== 'subscriptions/listen') return;
+		const error = { code: -32602, message: 'params.notifications has toolsListChanged, which must be a boolean.' };
+		response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+	};
+	const { send, answer } = await connect(t, answering);
+	send(listening({ toolsListChanged: 1 }));
+	assert.equal((await answer('L')).error.code, -32602);
+});
 
 test('the overview of a client that need not listen is of now', async (t) => {
 	let count = 0;

@@ -29,6 +29,7 @@ import { complete, getPrompt, listPrompts } from './prompts.ts';
 import { Reach } from './reach.ts';
 import { Relay } from './relay.ts';
 import { MOST_RUNNING, Running, RunningRequests } from './running.ts';
+import { subscribe } from './subscription.ts';
 import { callTool, listTools } from './tools.ts';
 
 type Method = (running: Running, context: Context, relay: Relay) => Promise<void>;
@@ -39,6 +40,7 @@ const METHODS: Readonly<Record<string, Method>> = {
 	'prompts/list': listPrompts,
 	'prompts/get': getPrompt,
 	'completion/complete': complete,
+	'subscriptions/listen': subscribe,
 };
 /** Methods that the gateway answers as they are. */
 const PASSED = /^(resources|skills|subscriptions)\/[\w/]+$/;

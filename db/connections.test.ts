@@ -33,7 +33,8 @@ test('a busy process uses as many connections as it says, but the one that hears
 	} finally {
 		await Promise.all([store.close(), runs.close()]);
 	}
-	assert.match(readFileSync(join(ROOT, 'README.md'), 'utf8'), new RegExp(`uses up to ${PROCESS_CONNECTIONS} connections of PostgreSQL`));
+	const readme = readFileSync(join(ROOT, 'README.md'), 'utf8').replaceAll('\n', ' ');
+	assert.ok(readme.includes(`uses up to ${PROCESS_CONNECTIONS} connections of PostgreSQL`), 'README.md');
 });
 
 type Database = Awaited<ReturnType<typeof testDatabase>>['database'];

@@ -43,7 +43,7 @@ export { type KeySetRules, readKeySet } from './identity/key-sets.ts';
 export { audiencesOf, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, type TokenKeys, verifyToken } from './identity/verify-token.ts';
 export { LEFT_OUT } from './imports/compare/shapes.ts';
 export { BoundedMap } from './kit/bounded-map.ts';
-export { cleanText, quote } from './kit/clean-text.ts';
+export { cleanText, grouped, quote } from './kit/clean-text.ts';
 export { FairQueue, type Limits as QueueLimits, type QueueRequest } from './kit/fair-queue.ts';
 export { secretsAdded, withoutSecrets } from './kit/hidden-secrets.ts';
 export { faultsIn } from './kit/input-faults.ts';

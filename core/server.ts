@@ -1,7 +1,7 @@
 // The hapi server: its own listener with deadlines, and checks before routing. `gateways/door.ts` has what every answer has.
 
 import { randomUUID } from 'node:crypto';
-import { createServer as createListener, type Server as Listener } from 'node:http';
+import type { Server as Listener } from 'node:http';
 import type { Socket } from 'node:net';
 import Hapi, { type Request, type RequestRoute, type ResponseToolkit, type Server } from '@hapi/hapi';
 import type { ValidationError } from 'joi';
@@ -14,6 +14,7 @@ import { isOfDoor, withoutLastSlashes } from './http/places.ts';
 import { assertQuery, isDecodable } from './http/queries.ts';
 import type { ReservedSegments } from './http/reserved.ts';
 import { detailsOf, SENTENCES } from './kit/input-faults.ts';
+import { nodeHttp } from './kit/lazy.ts';
 import { limitHeaders } from './limits/limits.ts';
 import { atTurnEnd } from './process/turn-end.ts';
 import type { Store } from './store/store.ts';
@@ -42,7 +43,7 @@ interface ServerParts extends Omit<Parts, 'cors'> {
 export function createServer({ config, log, limits, reserved, store, telemetry = OFF, plugins = [] }: ServerParts): Server {
 	const isTransports = (path: string): boolean => isDecodable(path) && server.match('post', path)?.settings.plugins?.isTransports === true;
 	const cors = createCors({ config, reserved, plugins, isTransports });
-	const listener = createListener({
+	const listener = nodeHttp().createServer({
 		connectionsCheckingInterval: 1000,
 		headersTimeout: 5000,
 		requestTimeout: 15_000,

@@ -1,9 +1,12 @@
 // The public keys of token issuers (JWKS, RFC 7517 §5): fetched through the guard, cached for a while, and read again for an unknown key.
 
-import { createLocalJWKSet, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from 'jose';
+import type { JSONWebKeySet, JWK, JWTVerifyGetKey } from 'jose';
 import type { Context } from '../contract/context.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import { hasManyNames, isObject, MANY_NAMES } from '../kit/json.ts';
+import { lazy } from '../kit/lazy.ts';
+
+export const jose = lazy(() => import('jose'));
 
 /** The limits of a key set, and the log level of a failure to read it. */
 export interface KeySetRules {
@@ -84,6 +87,7 @@ function publishedKeys(url: string, rules: KeySetRules): PublishedKeys {
 /** @throws unavailable: a token that cannot be verified is refused without blaming its bearer */
 async function fetchKeys(url: string, rules: KeySetRules, context: Context): Promise<JWTVerifyGetKey> {
 	try {
+		const { createLocalJWKSet } = await jose();
 		return createLocalJWKSet(await fetchSet(url, rules, context));
 	} catch (cause) {
 		const reason = asGatewayError(cause)?.message ?? String(cause);

@@ -2,17 +2,9 @@
 // the keys, never the token (RFC 8725 §3.10).
 
 import { createSecretKey } from 'node:crypto';
-import {
-	createLocalJWKSet,
-	decodeProtectedHeader,
-	errors,
-	type JSONWebKeySet,
-	type JWTPayload,
-	type JWTVerifyOptions,
-	jwtVerify,
-} from 'jose';
+import type { JSONWebKeySet, JWTPayload, JWTVerifyOptions, ProtectedHeaderParameters } from 'jose';
 import type { Context } from '../contract/context.ts';
-import { type KeySetRules, keysAt } from './key-sets.ts';
+import { jose, type KeySetRules, keysAt } from './key-sets.ts';
 
 /**
  * Algorithms with public keys only: the signing key is never the published one, so no public key can be used as a secret (RFC 8725 §2.1).
@@ -33,8 +25,9 @@ export async function verifyToken(
 	options: JWTVerifyOptions & { algorithms: string[] },
 	context: Context,
 ): Promise<JWTPayload> {
+	const { createLocalJWKSet, decodeProtectedHeader, errors, jwtVerify } = await jose();
 	// The header is checked before any keys are fetched for it.
-	checkHeader(token, options.algorithms);
+	checkHeader(decodeProtectedHeader(token), options.algorithms);
 	if ('secret' in keys) return (await jwtVerify(token, createSecretKey(keys.secret, 'utf8'), options)).payload;
 	if ('set' in keys) return (await jwtVerify(token, createLocalJWKSet(keys.set), options)).payload;
 	const published = await keysAt(keys.url, keys.rules, context);
@@ -49,8 +42,7 @@ export async function verifyToken(
 }
 
 /** @throws Error */
-function checkHeader(token: string, algorithms: readonly string[]): void {
-	const header = decodeProtectedHeader(token);
+function checkHeader(header: ProtectedHeaderParameters, algorithms: readonly string[]): void {
 	if (typeof header.alg !== 'string' || !algorithms.includes(header.alg)) throw new Error('the token is signed by another algorithm');
 	const refused = REFUSED_HEADERS.find((name) => Object.hasOwn(header, name));
 	if (refused !== undefined) throw new Error(`the header ${refused} is not accepted`);

@@ -15,5 +15,8 @@ export function cleanText(text: string, maxChars: number): string {
 	return `${clean.slice(0, maxChars - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
+/** Writes a whole number as English does, with commas: 1,000. (The formatter of `Intl` takes 30 ms to load.) */
+export const grouped = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
+
 /** Quotes a string of a document for one of our own sentences. */
 export const quote = (text: string): string => `“${cleanText(text, 120)}”`;

@@ -2,7 +2,7 @@
 // too deeply are emptied. Notes say what was cut, and where.
 
 import type { JsonSchema } from '../contract/nouns.ts';
-import { cleanText } from './clean-text.ts';
+import { cleanText, grouped } from './clean-text.ts';
 import { itemsOf, type JsonSpan, type Member, membersOf, type Outline, outlineJson, sizeOf, trailingBackslashes } from './json-outline.ts';
 import { escapeToken } from './json-pointer.ts';
 import { isEnough, leastItems, leastText, type Rules, rulesOf, rulesOfItem, rulesOfMember } from './json-rules.ts';
@@ -13,7 +13,6 @@ const MAX_MEMBERS = 10_000;
 /** The least share of a member, when members share the available characters; below that, some are omitted instead. */
 const LEAST_SHARE = 64;
 const ELLIPSIS = '…';
-const NUMBERS = new Intl.NumberFormat('en');
 
 export interface CutLimits {
 	maxChars: number;
@@ -106,7 +105,7 @@ function fitText(cutter: Cutter, { start, end, budget, rules, path }: Part): str
 	const kept = wholeCharacters(cutter.outline.text, start + 1, start + budget - 1 - ELLIPSIS.length);
 	const least = leastText(rules);
 	if (kept.length < LEAST_SHARE / 2 || (least > 0 && least > decodedLength(kept))) return null;
-	note(cutter, path, `the first ${count(kept.length)} of ${count(end - start - 2)} characters`);
+	note(cutter, path, `the first ${grouped(kept.length)} of ${grouped(end - start - 2)} characters`);
 	return `"${kept}${ELLIPSIS}"`;
 }
 
@@ -167,7 +166,7 @@ function* fitList(cutter: Cutter, part: Part): Steps {
 	if (run) pieces.add(outline.text.slice(run.start, run.end));
 	const total = Math.max(sizeOf(outline, start), kept);
 	if (kept < Math.min(total, leastItems(rules))) return null;
-	if (kept < total) note(cutter, path, `the first ${count(kept)} of ${count(total)} items`);
+	if (kept < total) note(cutter, path, `the first ${grouped(kept)} of ${grouped(total)} items`);
 	return `[${pieces.joined()}]`;
 }
 
@@ -255,7 +254,7 @@ function* firstMembers(cutter: Cutter, part: Part, members: readonly Named[]): S
 	}
 	if (!isEnough(part.rules, names)) return null;
 	const total = sizeOf(cutter.outline, part.start);
-	if (kept.length < total) note(cutter, part.path, `the first ${count(kept.length)} of ${count(total)} properties`);
+	if (kept.length < total) note(cutter, part.path, `the first ${grouped(kept.length)} of ${grouped(total)} properties`);
 	return `{${kept.join(',')}}`;
 }
 
@@ -279,5 +278,3 @@ const pointer = (path: string, name: string): string => `${path}/${escapeToken(n
 function note(cutter: Cutter, path: string, what: string): void {
 	cutter.notes.push(`${cleanText(path, 200) || '/'}: ${what}`);
 }
-
-const count = (value: number): string => NUMBERS.format(value);

@@ -17,8 +17,8 @@ const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 const SPECIAL = /[&<>\r]/;
 
-/** Created once: that takes longer than formatting a thousand numbers. */
-const WITHOUT_EXPONENT = new Intl.NumberFormat('en-US', { useGrouping: false, maximumFractionDigits: 100 });
+/** Created once, when it is needed: that takes longer than formatting a thousand numbers. */
+let withoutExponent: Intl.NumberFormat | null = null;
 
 /** Whether a text is a name without a prefix, of up to 500 characters. */
 export const isNcName = (name: string): boolean => PLAIN_NAME.test(name) || NC_NAME.test(name);
@@ -42,7 +42,9 @@ export function xmlDecimal(value: number, at: At): string {
 	if (Number.isInteger(value) && !Number.isSafeInteger(value))
 		refuse(at, 'must be given as a string of digits: a number of this size has already lost some');
 	const text = String(value);
-	return text.includes('e') ? WITHOUT_EXPONENT.format(value) : text;
+	if (!text.includes('e')) return text;
+	withoutExponent ??= new Intl.NumberFormat('en-US', { useGrouping: false, maximumFractionDigits: 100 });
+	return withoutExponent.format(value);
 }
 
 /** Formats a scalar. @throws validation_failed for lists, objects and null */

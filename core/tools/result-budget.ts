@@ -2,11 +2,11 @@
 
 import type { ContentBlock, Json, JsonSchema, ToolResult } from '../contract/nouns.ts';
 import type { KeptResult, ResultLink } from '../contract/results.ts';
+import { grouped } from '../kit/clean-text.ts';
 import { cutJson } from '../kit/json-cut.ts';
 
 const MAX_DEPTH = 128;
 const MAX_NOTES = 10;
-const NUMBERS = new Intl.NumberFormat('en');
 
 export interface Budget {
 	maxBytes: number;
@@ -27,7 +27,7 @@ export async function withinBudget(result: ToolResult, { maxBytes, schema, keep 
 	// A client that was promised data refuses a result without it, unless it failed.
 	const isBroken = data === null && schema !== null && structured !== undefined;
 	const begun = data ? [textBlock(data.text)] : cutBlocks(content, maxBytes);
-	const said = [`[Cut: the first ${sayBytes(bytesOf(begun))} of ${sayBytes(bytes)} bytes. ${way.how}]`, ...(data?.notes ?? [])];
+	const said = [`[Cut: the first ${grouped(bytesOf(begun))} of ${grouped(bytes)} bytes. ${way.how}]`, ...(data?.notes ?? [])];
 	const label = isBroken
 		? `${said.join('\n')}\nThe beginning alone would break the output schema, so this counts as a failed call.`
 		: said.join('\n');
@@ -40,7 +40,6 @@ export async function withinBudget(result: ToolResult, { maxBytes, schema, keep 
 }
 
 const textBlock = (text: string): ContentBlock => ({ type: 'text', text });
-const sayBytes = (bytes: number): string => NUMBERS.format(bytes);
 
 const bytesOf = (content: readonly ContentBlock[]): number => content.reduce((sum, block) => sum + bytesOfBlock(block), 0);
 

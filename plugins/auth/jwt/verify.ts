@@ -1,7 +1,7 @@
 // Verifies one JWT against one configuration: signature, times, issuer, audience, and the subject that its claims name (RFC 7519, RFC 8725).
 
 import { hash } from 'node:crypto';
-import { errors, type JWTPayload } from 'jose';
+import type { JWTPayload } from 'jose';
 import {
 	asGatewayError,
 	audiencesOf,
@@ -9,6 +9,7 @@ import {
 	type Context,
 	GatewayError,
 	type KeySetRules,
+	lazy,
 	type Scope,
 	type TokenKeys,
 	verifyToken,
@@ -21,6 +22,8 @@ export interface Verified {
 	/** Milliseconds since 1970; Infinity without an `exp`. */
 	expiresAtMs: number;
 }
+
+const jose = lazy(() => import('jose'));
 
 const SCOPES: readonly Scope[] = ['tools:read', 'tools:execute', 'gateway:read'];
 /** The limit of OpenID Connect Core §2 for `sub`. */
@@ -71,8 +74,9 @@ function keysOf({ secret, jwksUrl }: JwtConfig): TokenKeys {
 }
 
 /** Refuses the token, whatever error it or a key made jose throw. */
-function refuse(cause: unknown): never {
+async function refuse(cause: unknown): Promise<never> {
 	if (asGatewayError(cause)) throw cause;
+	const { errors } = await jose();
 	if (cause instanceof errors.JWTClaimValidationFailed && cause.claim === 'iss') {
 		throw new GatewayError('unauthorized', ISSUER_INVALID, { cause });
 	}

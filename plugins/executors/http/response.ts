@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import {
 	decodeText,
 	failedResult,
+	grouped,
 	isJsonType,
 	isTextType,
 	type JsonSchema,
@@ -67,7 +68,7 @@ function isUtf8(body: Buffer): boolean {
 function binary(contentType: string, { status, body }: OutboundResponse): ToolResult {
 	const mimeType = mediaTypeOf(contentType) || 'application/octet-stream';
 	if (body.length > MAX_FILE_BYTES) {
-		const sizes = `${body.length.toLocaleString('en')} bytes, and a result takes files of up to ${MAX_FILE_BYTES.toLocaleString('en')}`;
+		const sizes = `${grouped(body.length)} bytes, and a result takes files of up to ${grouped(MAX_FILE_BYTES)}`;
 		return {
 			content: [{ type: 'text', text: `${statusLine(status)}, but the answer is left out: it is ${mimeType} of ${sizes}.` }],
 			isError: true,

@@ -1,6 +1,6 @@
 // The tools that are offered to a model, and their results as a model reads them.
 
-import { type ChatTool, type ContentBlock, GatewayError, type RunResult, type Tool } from '../../../core/index.ts';
+import { type ChatTool, type ContentBlock, GatewayError, grouped, type RunResult, type Tool } from '../../../core/index.ts';
 
 /** A tool under the name by which models may call it. */
 export interface Offered {
@@ -54,7 +54,7 @@ export function toldOf({ content, structured, isError = false }: RunResult, most
 
 /** Cuts a text that is too long, and says so. */
 export function cut(text: string, most: number): Told {
-	const note = `\n[cut: ${most.toLocaleString('en')} of ${text.length.toLocaleString('en')} characters]`;
+	const note = `\n[cut: ${grouped(most)} of ${grouped(text.length)} characters]`;
 	return { text: text.length > most ? text.slice(0, most) + note : text, isError: false };
 }
 

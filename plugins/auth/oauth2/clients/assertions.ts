@@ -1,12 +1,13 @@
 // Authenticates clients by a signed assertion: `private_key_jwt` (RFC 7521 §4.2, RFC 7523 §2.2 and §3).
 
-import { decodeJwt, errors, type JWTPayload } from 'jose';
+import type { JWTPayload } from 'jose';
 import {
 	asGatewayError,
 	audiencesOf,
 	type Call,
 	type Context,
 	type KeySetRules,
+	lazy,
 	PUBLIC_KEY_ALGORITHMS,
 	verifyToken,
 } from '../../../../core/index.ts';
@@ -14,6 +15,8 @@ import { OAuthFault } from '../faults.ts';
 import type { Parameters } from '../parameters.ts';
 import { digest } from '../secrets.ts';
 import type { Client, ClientKeys } from './clients.ts';
+
+const jose = lazy(() => import('jose'));
 
 /** "The value of the "client_assertion_type" is "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"" (RFC 7523 §2.2). */
 const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -31,7 +34,7 @@ const MARGIN_SECONDS = 5 * 60;
 const RULES: KeySetRules = { maxBytes: 16 * 1024, maxKeys: 20, logged: 'debug', most: 200 };
 
 /** Reads the assertion of a request. @throws invalid_request, invalid_client */
-export function presentAssertion(parameters: Parameters): { id: string; assertion: string } | null {
+export async function presentAssertion(parameters: Parameters): Promise<{ id: string; assertion: string } | null> {
 	const assertion = parameters.get('client_assertion');
 	const type = parameters.get('client_assertion_type');
 	if (assertion === null && type === null) return null;
@@ -39,11 +42,12 @@ export function presentAssertion(parameters: Parameters): { id: string; assertio
 	if (assertion === null) throw new OAuthFault('invalid_request', 'client_assertion is required');
 	if (assertion.length > MAX_LENGTH) throw bad(`client_assertion must have at most ${MAX_LENGTH} characters`);
 	// RFC 7521 §4.2: client_id "is unnecessary for client assertion authentication because the client is identified by the subject".
-	return { id: parameters.get('client_id') ?? subjectOf(assertion), assertion };
+	return { id: parameters.get('client_id') ?? (await subjectOf(assertion)), assertion };
 }
 
 /** Reads the subject that an assertion claims; nothing of it is verified yet. */
-function subjectOf(assertion: string): string {
+async function subjectOf(assertion: string): Promise<string> {
+	const { decodeJwt } = await jose();
 	try {
 		const { sub } = decodeJwt(assertion);
 		if (typeof sub === 'string') return sub;
@@ -95,9 +99,10 @@ function usedKey({ id }: Client, { jti }: JWTPayload, assertion: string): string
 	return `assertion:${digest(`${id} ${name}`)}`;
 }
 
-function refuse(cause: unknown): never {
+async function refuse(cause: unknown): Promise<never> {
 	// Unreadable keys are the fault of the client that named them, not the server's.
 	if (asGatewayError(cause)) throw bad('the keys of the client cannot be read', cause);
+	const { errors } = await jose();
 	if (cause instanceof errors.JWTExpired) throw bad('client_assertion has expired', cause);
 	if (cause instanceof errors.JWTClaimValidationFailed) throw bad(claimFault(cause.claim), cause);
 	throw bad(`client_assertion must be signed with a key of the client, by ${PUBLIC_KEY_ALGORITHMS.join(' ')}`, cause);

@@ -23,7 +23,7 @@ export async function authenticateClient(
 	parameters: Parameters,
 	{ config, call, place }: { config: OAuthConfig; call: Call; place: Placed | null },
 ): Promise<Client> {
-	const presented = present(headers.authorization, parameters);
+	const presented = await present(headers.authorization, parameters);
 	const isChallenged = presented.method === 'client_secret_basic';
 	const client = await findClient(presented.id, config, call);
 	if (!client || !mayPresent(client, presented))
@@ -35,9 +35,9 @@ export async function authenticateClient(
 	return client;
 }
 
-function present(authorization: string | undefined, parameters: Parameters): Presented {
+async function present(authorization: string | undefined, parameters: Parameters): Promise<Presented> {
 	const secret = parameters.get('client_secret');
-	const signed = presentAssertion(parameters);
+	const signed = await presentAssertion(parameters);
 	// RFC 6749 §2.3: "The client MUST NOT use more than one authentication method in each request."
 	if ([authorization ?? null, secret, signed].filter((way) => way !== null).length > 1) {
 		throw new OAuthFault('invalid_request', 'the client must authenticate in one way only');

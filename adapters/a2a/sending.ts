@@ -129,7 +129,7 @@ async function goOn(taskId: string, sending: Sending, { call, config, at }: Meth
 	if (message.contextId !== undefined && message.contextId !== found.contextId)
 		throw wrong(`${at}/message/contextId`, 'contextId is not that of the task.');
 	const around = await seen(call);
-	const task = await change(taskId, { call, retention: config }, (now) => {
+	const further = (now: Task): Task => {
 		assertWaits(now);
 		const next = { ...withMessage(now, message), turn: now.turn + 1, pushes: now.pushes || receiver !== null };
 		const heard = modes === null ? next : { ...next, content: { ...next.content, modes } };
@@ -138,9 +138,26 @@ async function goOn(taskId: string, sending: Sending, { call, config, at }: Meth
 			: commanded(heard, { message, metadata, ...around });
 		assertRoom(changed, at);
 		return changed;
+	};
+	if (receiver) {
+		// A message that is refused leaves no receiver, and one whose receiver is refused leaves the task where it was.
+		further(found);
+		await putReceiver(found, receiver, call);
+	}
+	const changing = { call, retention: config };
+	let before = found;
+	const task = await change(taskId, changing, (now) => {
+		before = now;
+		return further(now);
 	});
-	if (receiver) await putReceiver(task, receiver, call);
-	return { task, jobId: task.skill === null ? null : await begin(task, call, { isAwaited: false }) };
+	try {
+		return { task, jobId: task.skill === null ? null : await begin(task, call, { isAwaited: false }) };
+	} catch (error) {
+		// Nothing was begun, so the task waits again, and the client may send its message again. A turn is never used twice: it names its job.
+		const { turn, state } = task;
+		await change(taskId, changing, (now) => (now.turn === turn && now.state === state ? { ...before, turn } : null));
+		throw error;
+	}
 }
 
 /** Bounds what the messages of a task bring, which is kept as long as the task is. @throws A2AError */

@@ -23,26 +23,28 @@ export function modernParams(method: string, params: JsonObject): JsonObject {
 	if (method.startsWith('message/')) return sendParams(params);
 	if (!method.startsWith('tasks/pushNotificationConfig/')) return params;
 	const { id, pushNotificationConfigId, taskId, pushNotificationConfig } = params;
-	if (method.endsWith('/set')) return { ...receiver(pushNotificationConfig), taskId: taskId ?? null };
+	if (method.endsWith('/set')) return { ...receiver(pushNotificationConfig, '/params/pushNotificationConfig'), taskId: taskId ?? null };
 	// "If not given, the configuration that the task has": clients of 0.3 that set one without an id know it by that of its task.
 	return { taskId: id ?? null, id: pushNotificationConfigId ?? id ?? null };
 }
 
 function sendParams({ message, configuration, ...rest }: JsonObject): JsonObject {
-	const { blocking, pushNotificationConfig, ...others } = isObject(configuration) ? configuration : {};
+	const { blocking, pushNotificationConfig = null, ...others } = isObject(configuration) ? configuration : {};
 	return {
 		...rest,
 		message: isObject(message) ? modernMessage(message) : (message ?? null),
 		configuration: {
 			...others,
 			returnImmediately: blocking === false,
-			...(pushNotificationConfig !== undefined && { taskPushNotificationConfig: receiver(pushNotificationConfig) }),
+			...(pushNotificationConfig !== null && {
+				taskPushNotificationConfig: receiver(pushNotificationConfig, '/params/configuration/pushNotificationConfig'),
+			}),
 		},
 	};
 }
 
-function receiver(config: Json | undefined): JsonObject {
-	if (!isObject(config)) throw wrong('/params/pushNotificationConfig', 'pushNotificationConfig must be an object.');
+function receiver(config: Json | undefined, path: string): JsonObject {
+	if (!isObject(config)) throw wrong(path, 'pushNotificationConfig must be an object.');
 	const { authentication, ...rest } = config;
 	if (!isObject(authentication)) return rest;
 	const { schemes, credentials } = authentication;
@@ -68,7 +70,7 @@ function modernPart(part: Json): Json {
 	const { bytes, uri, mimeType, name } = file;
 	return {
 		...more,
-		...(bytes === undefined ? { url: uri ?? null } : { raw: bytes }),
+		...(bytes === undefined || bytes === null ? { url: uri ?? null } : { raw: bytes }),
 		...(mimeType !== undefined && { mediaType: mimeType }),
 		...(name !== undefined && { filename: name }),
 	};

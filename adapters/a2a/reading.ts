@@ -100,7 +100,9 @@ function readParts(parts: Json | undefined, path: string): Part[] {
 
 function readPart(part: Json, path: string): Part {
 	if (!isObject(part)) throw wrong(path, 'A part must be an object.');
-	const given = CONTENTS.filter((content) => part[content] !== undefined);
+	// A null is what is left out, unless it is all that there is: then it is data.
+	const filled = CONTENTS.filter((content) => part[content] !== undefined && part[content] !== null);
+	const given = filled.length === 0 && part.data === null ? (['data'] as const) : filled;
 	const [content] = given;
 	if (content === undefined || given.length > 1) throw wrong(path, 'A part must have exactly one of text, raw, url and data.');
 	const value = part[content];

@@ -64,10 +64,11 @@ function readId(body: Json): RpcId {
 
 function readEnvelope(body: Json, id: RpcId): Envelope {
 	if (!isObject(body)) throw bad('The body must be one JSON-RPC 2.0 request, an object; batches are not supported.');
-	const { jsonrpc, method, params = {} } = body;
+	const { jsonrpc, method } = body;
 	if (jsonrpc !== '2.0') throw bad('"jsonrpc" must be "2.0".');
 	if (typeof method !== 'string' || method === '') throw bad('"method" must be a string.');
 	if (id === null) throw bad('"id" must be a string or an integer up to 2^53 - 1.');
+	const params = body.params ?? {};
 	if (!isObject(params))
 		throw new A2AError('INVALID_PARAMS', '"params" must be an object.', [{ path: '/params', message: 'must be an object' }]);
 	return { id, method, params };

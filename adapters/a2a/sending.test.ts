@@ -1,6 +1,7 @@
-// Tests of messages that are refused.
+// Tests of messages that are refused, and of members that are null.
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { type Call, GatewayError } from '../../core/index.ts';
 import { Agent, type Any, message, TOOLS } from '../../test/helpers/a2a-agent.ts';
@@ -65,4 +66,27 @@ test('a message for whose work there is no room leaves its task where it was, an
 	assert.deepEqual([after.state, after.content], [task.state, task.content]);
 	const { jobId } = await send(fake.call, ECHO, { taskId: task.id });
 	assert.ok(jobId);
+});
+
+test('null is the same as what is left out', async () => {
+	const agent = new Agent();
+	const none = { contextId: null, taskId: null, metadata: null, extensions: null, referenceTaskIds: null };
+	const part = { text: 'words', raw: null, url: null, data: null, mediaType: null, filename: null, metadata: null };
+	const sent = await agent.result('SendMessage', { message: message([part], none), configuration: null, metadata: null });
+	assert.equal(stateOf(sent.task), 'COMPLETED');
+	assert.equal(stateOf(await agent.send({ skill: 'words', arguments: null })), 'COMPLETED');
+	assert.ok((await agent.raw({ jsonrpc: '2.0', id: 7, method: 'ListTasks', params: null }, { 'a2a-version': '1.0' })).body.result.tasks);
+	await agent.close();
+});
+
+test('null is the same as what is left out in 0.3, and a configuration that is none is named by its place', async () => {
+	const agent = new Agent();
+	const send = (configuration: object, part: object = { kind: 'data', data: ECHO, metadata: null }) =>
+		agent.rpc('message/send', { message: { messageId: randomUUID(), role: 'user', kind: 'message', parts: [part] }, configuration }, {});
+	const none = { acceptedOutputModes: null, historyLength: null, blocking: null, pushNotificationConfig: null };
+	assert.equal((await send(none)).result.status.state, 'completed');
+	assert.equal((await send({}, { kind: 'file', file: { bytes: null, uri: url } })).error.code, -32005);
+	const { error } = await send({ pushNotificationConfig: 'x' });
+	assert.equal(error.data[1].fieldViolations[0].field, '/params/configuration/pushNotificationConfig');
+	await agent.close();
 });

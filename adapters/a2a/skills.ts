@@ -77,7 +77,7 @@ function readNamed(data: JsonObject, known: VisibleCatalog): Command | null {
 	const { [key ?? '']: skill, arguments: args, ...rest } = data;
 	if (key === undefined || typeof skill !== 'string' || skill === '') return null;
 	if (isObject(args)) return { skill, args };
-	const isAlone = args === undefined && Object.keys(rest).length === 0;
+	const isAlone = (args === undefined || args === null) && Object.keys(rest).length === 0;
 	const isSure = key === 'skill' && known.earlier === null;
 	return isAlone && (isSure || isKnown(skill, known)) ? { skill, args: {} } : null;
 }

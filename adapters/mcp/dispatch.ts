@@ -148,7 +148,8 @@ export interface ToolRequest {
 }
 
 /** @throws ProtocolError */
-export function readToolRequest({ name, arguments: args = {} }: JsonObject): ToolRequest {
+export function readToolRequest({ name, arguments: given }: JsonObject): ToolRequest {
+	const args = given ?? {};
 	if (typeof name !== 'string') throw new ProtocolError(CODES.invalidParams, 'params.name must be a string, the name of a tool.');
 	if (!isObject(args)) throw new ProtocolError(CODES.invalidParams, 'params.arguments must be an object.');
 	return { name, args };

@@ -69,7 +69,7 @@ function serve(request: Incoming, config: McpConfig, call: Call): Promise<Reply>
 	refuseForeignPage(request, config);
 	const message = tryRead(request);
 	introduce(call, request, message);
-	if (message instanceof ProtocolError) return Promise.resolve(errorReply(null, message));
+	if (message instanceof ProtocolError) return Promise.resolve(errorReply(message.id, message));
 	return message.kind === 'request' ? answer(message, { request, config, call }) : take(message, request, call);
 }
 

@@ -51,7 +51,7 @@ describe('tools/list', () => {
 	});
 
 	test('a cursor that is not of the list is the error -32602 (utilities, “Pagination”)', async () => {
-		for (const cursor of ['', 'bm9uZQ', 5, null]) {
+		for (const cursor of ['', 'bm9uZQ', 5, {}]) {
 			assert.equal((await mcpEndpoint()(request('tools/list', { cursor }))).message.error.code, -32602);
 		}
 	});

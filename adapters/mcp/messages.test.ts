@@ -6,12 +6,17 @@ import { ERRORS, type ErrorCode, GatewayError } from '../../core/index.ts';
 import { mcpEndpoint, modernRequest, request, sampleTool } from '../../test/helpers/mcp.ts';
 
 describe('the frame of a message', () => {
-	const refused: { title: string; body: string; code: number }[] = [
+	const refused: { title: string; body: string; code: number; id?: number }[] = [
 		{ title: 'text that is no JSON is a parse error (JSON-RPC 2.0 §5.1)', body: '{"jsonrpc"', code: -32700 },
 		{ title: 'an empty body is a parse error (JSON-RPC 2.0 §5.1)', body: '', code: -32700 },
 		{ title: 'a character that cannot be stored is no parse error', body: '"\\u0000"', code: -32600 },
 		{ title: 'a batch is refused (2025-06-18, changelog)', body: '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', code: -32600 },
-		{ title: 'another version of JSON-RPC is refused (JSON-RPC 2.0 §4)', body: '{"jsonrpc":"1.0","id":1,"method":"ping"}', code: -32600 },
+		{
+			title: 'another version of JSON-RPC is refused (JSON-RPC 2.0 §4)',
+			body: '{"jsonrpc":"1.0","id":1,"method":"ping"}',
+			code: -32600,
+			id: 1,
+		},
 		{ title: 'a null id is refused (basic, “Requests”)', body: '{"jsonrpc":"2.0","id":null,"method":"ping"}', code: -32600 },
 		{
 			title: 'an id that could not be echoed exactly is refused',
@@ -21,8 +26,9 @@ describe('the frame of a message', () => {
 		{
 			title: 'params that are a list are refused (basic, “Requests”)',
 			body: '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}',
-			code: -32600,
+			...{ code: -32600, id: 1 },
 		},
+		{ title: 'a method that is no text is refused (JSON-RPC 2.0 §4)', body: '{"jsonrpc":"2.0","id":7,"method":null}', code: -32600, id: 7 },
 		{ title: 'a __proto__ key is refused', body: '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"__proto__":{}}}', code: -32600 },
 		{
 			title: 'a body nested 400,000 deep is refused',
@@ -30,11 +36,11 @@ describe('the frame of a message', () => {
 			code: -32600,
 		},
 	];
-	for (const { title, body, code } of refused) {
+	for (const { title, body, code, id = null } of refused) {
 		test(title, async () => {
 			const { status, message } = await mcpEndpoint()(body);
 			assert.equal(status, 400);
-			assert.equal(message.id, null);
+			assert.equal(message.id, id, 'an id that can be read comes back (basic, “Error Responses”)');
 			assert.equal(message.error.code, code);
 		});
 	}
@@ -153,6 +159,18 @@ describe('errors of a call', () => {
 		await assert.rejects(runner(request('tools/list')), { code: 'insufficient_scope', status: 403 });
 		assert.equal((await runner(call)).message.result.content[0].text, 'ran greet');
 	});
+});
+
+test('null is the same as what is left out', async () => {
+	const post = mcpEndpoint();
+	const one = async (method: string, params: unknown) => (await post({ jsonrpc: '2.0', id: 1, method, params })).message;
+	assert.equal((await post({ jsonrpc: '2.0', method: 'notifications/initialized', params: null })).status, 202);
+	assert.deepEqual((await one('ping', null)).result, {});
+	for (const params of [null, { cursor: null }, { _meta: null }]) assert.equal((await one('tools/list', params)).result.tools.length, 1);
+	assert.equal((await one('tools/call', { name: 'greet', arguments: null })).result.content[0].text, 'ran greet');
+	assert.match((await one('prompts/get', { name: 'none', arguments: null })).error.message, /no prompt "none"/);
+	const notifications = { toolsListChanged: true, resourceSubscriptions: null };
+	assert.equal((await post(...modernRequest('subscriptions/listen', { notifications }))).status, 200);
 });
 
 test('the tool gets the arguments of the call, an empty object when there are none', async () => {

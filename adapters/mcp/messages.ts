@@ -38,6 +38,8 @@ export interface ProtocolErrorOptions {
 	/** HTTP status; 200 where the request was well-formed and only its outcome is an error. */
 	status?: 200 | 400 | 404;
 	data?: JsonObject;
+	/** The id of a message that was refused before it was taken for a request. */
+	id?: RequestId | null;
 }
 
 /** An error that is the protocol's own, answered as a JSON-RPC error. */
@@ -45,13 +47,15 @@ export class ProtocolError extends Error {
 	readonly code: number;
 	readonly status: number;
 	readonly data: JsonObject | null;
+	readonly id: RequestId | null;
 
-	constructor(code: number, message: string, { status = 200, data }: ProtocolErrorOptions = {}) {
+	constructor(code: number, message: string, { status = 200, data, id = null }: ProtocolErrorOptions = {}) {
 		super(message);
 		this.name = 'ProtocolError';
 		this.code = code;
 		this.status = status;
 		this.data = data ?? null;
+		this.id = id;
 	}
 }
 
@@ -61,22 +65,25 @@ export function readMessage(body: unknown): Message {
 	// 2025-06-18 removed batches; of the revisions here only 2025-03-26 had them.
 	if (Array.isArray(value)) throw invalidRequest('Batches are not supported: send one message a request.');
 	if (!isObject(value)) throw invalidRequest('The body must be a JSON-RPC 2.0 message, an object.');
-	if (value.jsonrpc !== '2.0') throw invalidRequest('"jsonrpc" must be "2.0".');
+	if (value.jsonrpc !== '2.0') throw invalidRequest('"jsonrpc" must be "2.0".', value.id);
 	if (value.method === undefined && ('result' in value || 'error' in value)) {
 		return { kind: 'response', id: value.id, result: value.result };
 	}
 	return readCall(value);
 }
 
-function readCall({ id, method, params = {} }: JsonObject): Message {
-	if (typeof method !== 'string') throw invalidRequest('"method" must be a string.');
-	if (!isObject(params)) throw invalidRequest('"params" must be an object.');
+function readCall({ id, method, params: given }: JsonObject): Message {
+	if (typeof method !== 'string') throw invalidRequest('"method" must be a string.', id);
+	// Clients in languages without `undefined` write null for what they leave out.
+	const params = given ?? {};
+	if (!isObject(params)) throw invalidRequest('"params" must be an object.', id);
 	if (id === undefined) return { kind: 'notification', method, params };
 	// "The request ID MUST be a string or integer" (basic, "Requests"); a number that JSON cannot carry exactly could not be echoed.
-	if (typeof id !== 'string' && !Number.isSafeInteger(id)) throw invalidRequest('"id" must be a string or an integer up to 2^53 - 1.');
-	// The line above checked that it is a string or a safe integer.
-	return { kind: 'request', id: id as RequestId, method, params };
+	if (!isId(id)) throw invalidRequest('"id" must be a string or an integer up to 2^53 - 1.');
+	return { kind: 'request', id, method, params };
 }
+
+const isId = (id: Json | undefined): id is RequestId => typeof id === 'string' || Number.isSafeInteger(id);
 
 /** Text that is not JSON is a parse error; JSON that is refused for another reason is an invalid request. */
 function readJson(body: unknown): Json {
@@ -93,7 +100,9 @@ function readJson(body: unknown): Json {
 	}
 }
 
-const invalidRequest = (message: string): ProtocolError => new ProtocolError(CODES.invalidRequest, message, { status: 400 });
+/** "Error responses MUST include the same ID as the request they correspond to", unless it could not be read (basic, "Error Responses"). */
+const invalidRequest = (message: string, id?: Json): ProtocolError =>
+	new ProtocolError(CODES.invalidRequest, message, { status: 400, id: isId(id) ? id : null });
 
 /** `params._meta`, which every request may carry. */
 export const metaOf = (params: JsonObject): JsonObject => (isObject(params._meta) ? params._meta : {});

@@ -18,7 +18,7 @@ interface Page<T> {
  * @param keyOf names an item among the others. @throws ProtocolError
  */
 export function pageOf<T>(items: readonly T[], cursor: Json | undefined, keyOf: (item: T) => string, size = PAGE): Page<T> {
-	const start = cursor === undefined ? 0 : positionAfter(cursor, items, keyOf);
+	const start = cursor === undefined || cursor === null ? 0 : positionAfter(cursor, items, keyOf);
 	const page = items.slice(start, start + size);
 	const last = page.at(-1);
 	const isLast = last === undefined || start + size >= items.length;

@@ -19,7 +19,8 @@ export async function listen(exchange: Exchange, seal: (result: JsonObject) => J
 }
 
 /** Returns the URIs at which something may change; no other is acknowledged. */
-function wantedResources({ resourceSubscriptions: wanted = [] }: JsonObject): string[] {
+function wantedResources({ resourceSubscriptions }: JsonObject): string[] {
+	const wanted = resourceSubscriptions ?? [];
 	if (!Array.isArray(wanted) || wanted.length > MOST_FOLLOWED || !wanted.every(isUri))
 		throw invalidFilter(`has resourceSubscriptions, which must be a list of at most ${MOST_FOLLOWED} URIs of resources`);
 	return [...new Set(wanted)].filter(canChange);

@@ -59,7 +59,8 @@ const unknownPrompt = (name: string): ProtocolError =>
 type Arguments = Record<string, string>;
 
 /** @throws ProtocolError */
-function readPromptRequest({ name, arguments: given = {} }: JsonObject): { name: string; args: Arguments } {
+function readPromptRequest({ name, arguments: wanted }: JsonObject): { name: string; args: Arguments } {
+	const given = wanted ?? {};
 	if (typeof name !== 'string') throw new ProtocolError(CODES.invalidParams, 'params.name must be a string, the name of a prompt.');
 	if (!isObject(given)) throw new ProtocolError(CODES.invalidParams, 'params.arguments must be an object.');
 	const wrong = Object.entries(given).find(([, value]) => typeof value !== 'string' || value.length > MAX_ARGUMENT_CHARS);

@@ -18,7 +18,7 @@ import type { Config, Operator } from './config.ts';
 import { A2AError } from './errors.ts';
 import { guidesOf, onCard } from './instructions.ts';
 import type { MethodCall } from './methods.ts';
-import { protocolOf } from './versions.ts';
+import { cardVersionOf } from './versions.ts';
 import type { Protocol } from './wire.ts';
 
 export const KEY_SET = '/.well-known/jwks.json';
@@ -145,7 +145,7 @@ async function cardOf(protocol: Protocol, { call, config, shelf }: Omit<CardPart
 
 /** "Discovery endpoints (.well-known/*, agent cards) are always public" (specification 4.3). */
 export async function publicCard(request: Incoming, config: Config, call: Call): Promise<Reply> {
-	const protocol = protocolOf(request) ?? '0.3';
+	const protocol = cardVersionOf(request);
 	const shelf = config.discovery === 'minimal' ? null : { tools: await call.published(), skills: await call.skills() };
 	return cached(request, await cardOf(protocol, { call, config, shelf }));
 }

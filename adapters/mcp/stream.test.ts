@@ -55,6 +55,22 @@ test('a tool whose caller may have no more streams is answered with JSON, and wa
 	assert.equal(runs, 1);
 });
 
+test('a tool that fails when its caller may have no more streams is answered as any other', async () => {
+	const whenFull = async (code: 'not_implemented' | 'unavailable') => {
+		const run: RunTool = async (name, args, parts) => {
+			await reporting(1)(name, args, parts);
+			throw new GatewayError(code, 'It cannot.');
+		};
+		const { stream } = await mcpEndpoint({ run })(call('t'));
+		return stream?.whenFull?.(new GatewayError('rate_limited', 'No more streams.'));
+	};
+	assert.deepEqual(await whenFull('not_implemented'), {
+		status: 200,
+		body: { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'It cannot.' } },
+	});
+	await assert.rejects(whenFull('unavailable'), { code: 'unavailable' });
+});
+
 test('without a token, or with a client that takes no events, the answer is JSON', async () => {
 	const post = mcpEndpoint({ run: reporting(1, 2) });
 	assert.equal((await post(call())).message.result.content[0].text, 'done');

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Call, Feed, type GatewayError, type Json, type JsonObject, type Reply, type ServerEvent } from '../../core/index.ts';
 import { noResponse } from './listening/cancelling.ts';
+import { ProtocolError } from './messages.ts';
 
 /** The stream opens after this time even without progress, so that something is sent while the tool works. */
 const OPEN_AFTER_MS = 1000;
@@ -52,7 +53,11 @@ export async function answerWithProgress(call: Call, { token, run, fail }: Progr
 	outcome.catch(fail).then((data) => (data === null ? events.end() : events.end({ event: 'message', data })));
 	const whenFull = async (refused: GatewayError): Promise<Reply> => {
 		unseen.abort(refused);
-		const body = await outcome;
+		const body = await outcome.catch((thrown: unknown) => {
+			// Any other error is HTTP's, which can still carry it.
+			if (thrown instanceof ProtocolError) return fail(thrown);
+			throw thrown;
+		});
 		return body ? { status: 200, body } : noResponse(false);
 	};
 	return { status: 200, body: events, stream: { finite: true, whenFull } };

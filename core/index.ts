@@ -40,6 +40,7 @@ export {
 	secretPlaces,
 } from './identity/credential-places.ts';
 export { type KeySetRules, readKeySet } from './identity/key-sets.ts';
+export { claimedScopes } from './identity/token-scopes.ts';
 export { audiencesOf, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, type TokenKeys, verifyToken } from './identity/verify-token.ts';
 export { LEFT_OUT } from './imports/compare/shapes.ts';
 export { BoundedMap } from './kit/bounded-map.ts';

@@ -55,7 +55,8 @@ const SCOPES: [scope: unknown, scopes: string[]][] = [
 	['openid gateway:read  tools:execute', ['tools:execute', 'gateway:read']],
 	['openid profile', ALL],
 	['', ALL],
-	[['tools:read'], ALL],
+	[['tools:read'], ['tools:read']],
+	[['openid', 5], ALL],
 ];
 for (const [scope, scopes] of SCOPES) {
 	test(`the operator’s token with the scope ${JSON.stringify(scope)} may ${scopes.join(', ')}`, async () => {

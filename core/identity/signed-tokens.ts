@@ -1,10 +1,11 @@
 // Tokens signed with the service's secret (specification 5.2, decisions 25): those of members' logins, and those made by the operator.
 
 import { GatewayError } from '../contract/errors.ts';
-import type { Caller, Gateway, Scope } from '../contract/nouns.ts';
+import type { Caller, Gateway } from '../contract/nouns.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { hashId, JWT, MAX_TOKEN_LENGTH, type OperatorClaims, type Tokens } from '../secrets/tokens.ts';
-import { assertMember, callerAt, GATEWAY_SCOPES, type Members } from './members.ts';
+import { assertMember, callerAt, type Members } from './members.ts';
+import { openedScopes } from './token-scopes.ts';
 
 /** The number of cached operator's tokens of all gateways; those verified longest ago are dropped first. */
 const KEPT = 10_000;
@@ -36,7 +37,7 @@ export class SignedTokens {
 	}
 
 	#remember(id: string, claims: OperatorClaims): Caller {
-		const caller: Caller = { method: 'token', subject: `jwt:${claims.subject}`, scopes: scopesOf(claims) };
+		const caller: Caller = { method: 'token', subject: `jwt:${claims.subject}`, scopes: openedScopes(claims.scopes) };
 		const expiresAtMs = Math.min((claims.exp ?? Number.POSITIVE_INFINITY) * 1000, Date.now() + KEPT_MS);
 		this.#known.set(id, { caller, expiresAtMs });
 		return caller;
@@ -46,11 +47,4 @@ export class SignedTokens {
 function callerOf(member: Awaited<ReturnType<Members['byLogin']>>, gateway: Gateway): Caller {
 	if (!member) throw new GatewayError('unauthorized', 'The login of this token has ended.');
 	return assertMember(callerAt(member, gateway));
-}
-
-/** Returns those scopes of ours that the token names; all, if it names none. */
-function scopesOf({ scope }: OperatorClaims): readonly Scope[] {
-	const named = new Set<string>(scope?.split(' '));
-	const ours = GATEWAY_SCOPES.filter((one) => named.has(one));
-	return ours.length > 0 ? ours : GATEWAY_SCOPES;
 }

@@ -87,13 +87,17 @@ test('a management token is read as one of the service', () => {
 });
 
 const OPERATORS: [id: string, payload: object, claims: object][] = [
-	['sub alone, for ever', { sub: 'bot' }, { subject: 'bot', exp: null, scope: null }],
-	['userId alone', { userId: 'bot' }, { subject: 'bot', exp: null, scope: null }],
-	['both, of which sub counts', { sub: 'bot', userId: 'other' }, { subject: 'bot', exp: null, scope: null }],
-	['a sub that is empty beside a userId', { sub: '', userId: 'bot' }, { subject: 'bot', exp: null, scope: null }],
-	['a time and a scope', { sub: 'bot', exp: now + 3600, nbf: now - 1, scope: 'a b' }, { subject: 'bot', exp: now + 3600, scope: 'a b' }],
-	['a scope that is no text', { sub: 'bot', scope: ['tools:read'] }, { subject: 'bot', exp: null, scope: null }],
-	['another issuer and audience', { sub: 'bot', iss: 'ci', aud: ['x', 'y'] }, { subject: 'bot', exp: null, scope: null }],
+	['sub alone, for ever', { sub: 'bot' }, { subject: 'bot', exp: null, scopes: [] }],
+	['userId alone', { userId: 'bot' }, { subject: 'bot', exp: null, scopes: [] }],
+	['both, of which sub counts', { sub: 'bot', userId: 'other' }, { subject: 'bot', exp: null, scopes: [] }],
+	['a sub that is empty beside a userId', { sub: '', userId: 'bot' }, { subject: 'bot', exp: null, scopes: [] }],
+	[
+		'a time and a scope',
+		{ sub: 'bot', exp: now + 3600, nbf: now - 1, scope: 'a b' },
+		{ subject: 'bot', exp: now + 3600, scopes: ['a', 'b'] },
+	],
+	['scopes in lists', { sub: 'bot', scope: ['a', 5], scp: ['b c'] }, { subject: 'bot', exp: null, scopes: ['a', 'b', 'c'] }],
+	['another issuer and audience', { sub: 'bot', iss: 'ci', aud: ['x', 'y'] }, { subject: 'bot', exp: null, scopes: [] }],
 ];
 for (const [id, payload, claims] of OPERATORS) {
 	test(`a token with ${id} is the operator’s (decisions, 25)`, () => {

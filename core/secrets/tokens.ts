@@ -40,8 +40,8 @@ export interface OperatorClaims {
 	subject: string;
 	/** Seconds; null if it never expires. */
 	exp: number | null;
-	/** Null if the token has no scope claim. */
-	scope: string | null;
+	/** The names of scopes that the token holds. */
+	scopes: readonly string[];
 }
 
 /** The claims of a token signed with the service's secret, by its issuer. */
@@ -118,11 +118,18 @@ function managementClaims({ decoded: { payload }, artifacts }: Opened): Claims {
 
 function operatorClaims({ decoded: { payload }, artifacts }: Opened): OperatorClaims {
 	assertTime(payload, artifacts);
-	const { sub, userId, exp, scope } = payload;
+	const { sub, userId, exp } = payload;
 	const subject = [sub, userId].find((name) => typeof name === 'string' && name !== '');
 	if (typeof subject !== 'string') throw refused('The token names no user: it must have "sub" or "userId".');
-	return { subject, exp: typeof exp === 'number' ? exp : null, scope: typeof scope === 'string' ? scope : null };
+	return { subject, exp: typeof exp === 'number' ? exp : null, scopes: scopeNames(payload) };
 }
+
+/**
+ * Returns the names in `scope` (RFC 8693 §4.2) and `scp`, as Okta and Microsoft Entra ID call it. The RFC has one text with blanks between the names; Okta
+ * and Duende IdentityServer write a list of them.
+ */
+export const scopeNames = ({ scope, scp }: Readonly<Record<string, unknown>>): string[] =>
+	[scope, scp].flat().flatMap((text) => (typeof text === 'string' ? text.split(' ').filter(Boolean) : []));
 
 /** Checks `nbf` and `exp`, if present. @throws unauthorized before `nbf` and after `exp`, and when either is not a number */
 function assertTime({ exp, nbf }: Record<string, unknown>, artifacts: Artifacts): void {

@@ -88,7 +88,19 @@ describe('jwt with a secret of its own (specification 5.2, 2)', () => {
 		assert.deepEqual(await statuses('tools:read'), [200, 403]);
 		assert.deepEqual(await statuses('openid tools:execute'), [403, 200]);
 		assert.deepEqual(await statuses('gateway:read'), [403, 403]);
-		for (const scope of ['openid email', '', 5, ['tools:read'], 'Tools:read']) assert.deepEqual(await statuses(scope), [200, 200]);
+		for (const scope of ['openid email', '', 5, ['openid', 5], 'Tools:read']) assert.deepEqual(await statuses(scope), [200, 200]);
+	});
+
+	test('scopes that an issuer writes as a list, or in scp, narrow as well', async () => {
+		const statuses = async (claims: object): Promise<number[]> => {
+			const headers = bearer(hs256({ sub: 'a', ...claims }, SECRET));
+			return [(await ask(gateway.url, headers)).status, (await ask(gateway.url, headers, CALL)).status];
+		};
+		assert.deepEqual(await statuses({ scope: ['openid', 'tools:read'] }), [200, 403]);
+		assert.deepEqual(await statuses({ scp: ['tools:read'] }), [200, 403]);
+		assert.deepEqual(await statuses({ scp: 'openid tools:execute' }), [403, 200]);
+		assert.deepEqual(await statuses({ scope: 'openid', scp: ['tools:read'] }), [200, 403]);
+		assert.deepEqual(await statuses({ scp: ['openid'] }), [200, 200]);
 	});
 
 	test('only Authorization: Bearer holds a token; anything else there is refused', async () => {

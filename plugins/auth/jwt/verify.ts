@@ -7,10 +7,10 @@ import {
 	audiencesOf,
 	type Caller,
 	type Context,
+	claimedScopes,
 	GatewayError,
 	type KeySetRules,
 	lazy,
-	type Scope,
 	type TokenKeys,
 	verifyToken,
 } from '../../../core/index.ts';
@@ -25,7 +25,6 @@ export interface Verified {
 
 const jose = lazy(() => import('jose'));
 
-const SCOPES: readonly Scope[] = ['tools:read', 'tools:execute', 'gateway:read'];
 /** The limit of OpenID Connect Core §2 for `sub`. */
 const MAX_SUBJECT_LENGTH = 255;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -88,12 +87,5 @@ function callerOf(payload: JWTPayload): Caller {
 	const subject: unknown = payload.sub ?? payload['userId'];
 	if (typeof subject !== 'string' || subject === '' || subject.length > MAX_SUBJECT_LENGTH) throw refused();
 	if (CONTROL.test(subject) || !subject.isWellFormed()) throw refused();
-	return { method: 'jwt', subject: `jwt:${subject}`, scopes: scopesOf(payload['scope']) };
-}
-
-/** Reads the `scope` claim (RFC 8693 §4.2). A token that names none of our scopes has all of them, since its issuer does not know ours. */
-function scopesOf(claim: unknown): readonly Scope[] {
-	const named = typeof claim === 'string' ? claim.split(' ') : [];
-	const ours = SCOPES.filter((scope) => named.includes(scope));
-	return ours.length > 0 ? ours : SCOPES;
+	return { method: 'jwt', subject: `jwt:${subject}`, scopes: claimedScopes(payload) };
 }

@@ -39,7 +39,10 @@ export interface Caller {
 }
 
 /** The address of a gateway, or one over the gateways of several organizations. */
-export type ServedAt = Pick<Gateway, 'url' | 'name'>;
+export interface ServedAt extends Pick<Gateway, 'url' | 'name'> {
+	/** The target of a request that is refused there; it may have another spelling of the address. */
+	target?: string;
+}
 
 export interface Gateway {
 	id: string;

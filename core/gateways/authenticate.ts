@@ -77,7 +77,7 @@ export async function authenticate(
 	if (bad.length > 0) await onBadCredential();
 	const shut = open.length === 0 ? admitting[0]?.shut : undefined;
 	const error = last ?? shut ?? new GatewayError('unauthorized', askFor(empty));
-	throw withChallenges(error, challenges(gateway, open, bad));
+	throw withChallenges(error, challenges({ ...gateway, target: request.target }, open, bad));
 }
 
 /** @throws PluginFault when the method gives no answer in time */

@@ -245,7 +245,7 @@ function innerPath(path: string, base: string): string {
 	return inner === '' ? '/' : inner;
 }
 
-const servedAt = ({ title, path }: Served, { base }: Incoming): ServedAt => ({ url: base, name: title ?? path.slice(1) });
+const servedAt = ({ title, path }: Served, { base, target }: Incoming): ServedAt => ({ url: base, name: title ?? path.slice(1), target });
 
 /** @param bad whether a credential of no method was bad */
 function challengeOf(served: Served, incoming: Incoming, bad: boolean): string {

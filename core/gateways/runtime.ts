@@ -172,7 +172,8 @@ async function serve(request: Request, { parts, gateways, only, identities, admi
 		organizationId: gateway.organizationId,
 		gateway,
 		methods: mounted.methods,
-		challenge: (caller: Caller, scope: Scope) => scopeChallenge(scope, { gateway, caller, methods: mounted.methods }),
+		challenge: (caller: Caller, scope: Scope) =>
+			scopeChallenge(scope, { gateway: { ...gateway, target: incoming.target }, caller, methods: mounted.methods }),
 		admission: () => admissionOf(gateway, mounted.methods),
 		identity,
 		incoming,

@@ -88,14 +88,20 @@ for (const sdk of SDKS) {
 		await session.close();
 	});
 
-	test(`${sdk.name}: signs in at the gateway’s URL with a slash behind it, too`, async () => {
-		const memory = createMemory();
-		const session = await signIn(sdk, memory, `${stage.url}/`);
-		assert.equal(lastAsked(memory).searchParams.get('resource'), stage.url);
-		await endAccessTokens(stage, idOf(memory));
-		assert.match(await session.callTool(), ANSWER);
-		await session.close();
-	});
+	for (const [spelling, write] of [
+		['with a slash behind it', ({ href }: URL) => `${href}/`],
+		['with @ before the organization', ({ origin, pathname }: URL) => `${origin}/@${pathname.slice(1)}`],
+	] as const) {
+		test(`${sdk.name}: signs in at the gateway’s URL ${spelling}, too`, async () => {
+			const memory = createMemory();
+			const url = write(new URL(stage.url));
+			const session = await signIn(sdk, memory, url);
+			assert.equal(lastAsked(memory).searchParams.get('resource'), url);
+			await endAccessTokens(stage, idOf(memory));
+			assert.match(await session.callTool(), ANSWER);
+			await session.close();
+		});
+	}
 
 	test(`${sdk.name}: signs in at a gateway that takes keys and passwords as well`, async () => {
 		const { id, url } = await publishGateway(stage.account, { auth: 'api_key' });

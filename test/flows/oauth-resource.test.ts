@@ -51,6 +51,26 @@ test('Protected Resource Metadata Discovery: a 401 names the metadata, and their
 	assert.equal(must(await send(resource_metadata, 'GET'), 200).body.resource, url);
 });
 
+test('Protected Resource Metadata Discovery: so do they in each spelling of the address, and a token for it opens the gateway', async () => {
+	const { origin, pathname } = new URL(url);
+	const client = await registerClient(url);
+	for (const path of [`${pathname}/`, `/@${pathname.slice(1)}`, `/@${pathname.slice(1)}/`]) {
+		const spelled = origin + path;
+		const { resource_metadata = '' } = challengeOf(must(await ask(spelled), 401));
+		for (const at of [resource_metadata, `${origin}/.well-known/oauth-protected-resource${path}`]) {
+			const { body } = must(await send(at, 'GET'), 200);
+			assert.deepEqual([body.resource, body.authorization_servers], [spelled, [url]], at);
+		}
+		const code = await obtainCode(url, client, account, { parameters: { scope: 'tools:read', resource: spelled } });
+		const reads = bearer(must(await redeem(url, client, code), 200).body.access_token);
+		must(await ask(spelled, reads), 200);
+		const lacking = challengeOf(must(await ask(spelled, reads, CALL), 403));
+		assert.equal(lacking['resource_metadata'], resource_metadata);
+	}
+	const suffixed = `${origin}/@${pathname.slice(1)}/.well-known/oauth-protected-resource`;
+	assert.equal(must(await send(suffixed, 'GET'), 200).body.resource, `${origin}/@${pathname.slice(1)}`);
+});
+
 test('Protected Resource Metadata Discovery: a 401 names the scopes that are needed', async () => {
 	assert.equal(challengeOf(must(await ask(url), 401))['scope'], 'tools:read tools:execute');
 });

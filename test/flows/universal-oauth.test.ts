@@ -119,6 +119,8 @@ describe('the documents', () => {
 				const { body } = must(await send(origin + path, 'GET'), 200);
 				assert.deepEqual([body.resource, body.authorization_servers], [url, [url]], path);
 			}
+			const slashed = must(await send(`${origin}/.well-known/oauth-protected-resource/mcp/`, 'GET'), 200).body;
+			assert.deepEqual([slashed.resource, slashed.authorization_servers], [`${url}/`, [url]]);
 			must(await send(`${origin}/mcp/.well-known/agent-card.json`, 'GET'), 404);
 			must(await send(`${origin}/.well-known/oauth-protected-resource/mcp/more`, 'GET'), 404);
 		}

@@ -6,7 +6,7 @@ import { CONFIG, type OAuthConfig } from './config.ts';
 import { asFault } from './faults.ts';
 import { findAccess, findGrant, grantor } from './grants.ts';
 import { management } from './management.ts';
-import { metadataRoutes, RESOURCE_METADATA, SERVER_METADATA } from './metadata.ts';
+import { metadataRoutes, resourceMetadataUrl, SERVER_METADATA } from './metadata.ts';
 import { askForMail, forgottenPassword } from './pages/forgotten-password.ts';
 import { placeOf } from './places.ts';
 import { register } from './register.ts';
@@ -51,10 +51,10 @@ export default {
 	takes: () => 'an access token of this gateway’s OAuth server as a Bearer token',
 
 	/** Writes the challenge by RFC 9728 §5.1 and RFC 6750 §3. */
-	challenge({ url }, _config, fault) {
+	challenge(at, _config, fault) {
 		const scopes = fault?.error === 'insufficient_scope' ? fault.scopes : USUAL;
 		const error = fault ? `error="${fault.error}", ` : '';
-		return `Bearer ${error}resource_metadata="${url}${RESOURCE_METADATA}", scope="${scopes.join(' ')}"`;
+		return `Bearer ${error}resource_metadata="${resourceMetadataUrl(at)}", scope="${scopes.join(' ')}"`;
 	},
 
 	scheme({ url }) {

@@ -1,8 +1,9 @@
 // The documents from which a client that knows only the gateway's URL learns the rest (RFC 8414, RFC 9728).
 
-import { type Call, type GatewayRoute, type Incoming, type JsonObject, PUBLIC_KEY_ALGORITHMS } from '../../../core/index.ts';
+import { type Call, type GatewayRoute, type Incoming, type JsonObject, PUBLIC_KEY_ALGORITHMS, type ServedAt } from '../../../core/index.ts';
 import type { OAuthConfig } from './config.ts';
 import { SCOPES, USUAL } from './scopes.ts';
+import { writtenAddress } from './written-address.ts';
 
 export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 export const SERVER_METADATA = '/.well-known/oauth-authorization-server';
@@ -32,14 +33,23 @@ const serverMetadata = (issuer: string, { dynamicRegistration, clientMetadataDoc
 	client_id_metadata_document_supported: clientMetadataDocuments,
 });
 
-const resourceMetadata = (resource: string, name: string): JsonObject => ({
-	resource,
+const resourceMetadata = ({ base, target }: Incoming, name: string): JsonObject => ({
+	// RFC 9728 §3.3: it "MUST be identical" to the URL that the client knows, in whichever of its spellings.
+	resource: writtenAddress(target, base),
 	resource_name: name,
-	authorization_servers: [resource],
+	authorization_servers: [base],
 	// MCP, scope selection: "the minimal set of scopes necessary for basic functionality"; the Inspector requests all that are listed here.
 	scopes_supported: [...USUAL],
 	bearer_methods_supported: ['header'],
 });
+
+/** Returns the address of the metadata that name the resource as the request wrote it. */
+export function resourceMetadataUrl({ url, target }: ServedAt): string {
+	const written = target === undefined ? url : writtenAddress(target, url);
+	if (written === url) return url + RESOURCE_METADATA;
+	const { origin, pathname } = new URL(written);
+	return origin + RESOURCE_METADATA + pathname;
+}
 
 const document = (path: string, body: (request: Incoming, config: OAuthConfig, call: Call) => JsonObject): GatewayRoute<OAuthConfig> => ({
 	method: 'GET',
@@ -58,5 +68,5 @@ export const metadataRoutes: GatewayRoute<OAuthConfig>[] = [
 	document(SERVER_METADATA, server),
 	// Clients that know OpenID Connect look here, before or after the other.
 	document('/.well-known/openid-configuration', server),
-	document(RESOURCE_METADATA, ({ base }, _config, call) => resourceMetadata(base, call.gateway?.name ?? ALL_GATEWAYS)),
+	document(RESOURCE_METADATA, (request, _config, call) => resourceMetadata(request, call.gateway?.name ?? ALL_GATEWAYS)),
 ];

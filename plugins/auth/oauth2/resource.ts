@@ -7,11 +7,21 @@ import type { Parameters } from './parameters.ts';
 /** Checks the resource. A client that names none means the address whose server it uses. @throws invalid_target */
 export function assertResource(parameters: Parameters, { base }: Pick<Incoming, 'base'>): void {
 	const own = split(base);
+	const spellings = spellingsOf(own.rest);
 	const isOwn = (resource: string): boolean => {
 		const { origin, rest } = split(resource);
-		return origin !== null && origin === own.origin && (rest === own.rest || rest === `${own.rest}/`);
+		return origin !== null && origin === own.origin && spellings.includes(rest);
 	};
 	if (!parameters.all('resource').every(isOwn)) throw new OAuthFault('invalid_target', `resource must be ${base}`);
+}
+
+/** The path of a gateway. */
+const GATEWAY = /^\/[^/]+\/[^/]+$/;
+
+/** Returns the spellings of the path: a gateway's may begin with `@`, and each may end with a slash. */
+function spellingsOf(path: string): string[] {
+	const named = GATEWAY.test(path) ? [path, `/@${path.slice(1)}`] : [path];
+	return named.flatMap((one) => [one, `${one}/`]);
 }
 
 /** Scheme and authority of a URL, without user name and without what parsers remove or read as the end of the authority. */

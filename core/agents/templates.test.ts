@@ -47,6 +47,13 @@ describe('a placeholder gives', () => {
 		const scope = { input: 'x'.repeat(1_000_000) };
 		assert.throws(() => fill(Array(9).fill('a {{input}}'), scope), { code: 'validation_failed' });
 	});
+
+	test('not more than it may as values either, which are the same one in memory', () => {
+		const scope = { input: { rows: Array(1000).fill('x'.repeat(1000)) } };
+		assert.deepEqual(fill({ a: '{{input}}', b: ['{{input.rows}}'] }, scope), { a: scope.input, b: [scope.input.rows] });
+		for (const value of [Array(9).fill('{{input}}'), { a: Array(4).fill({ b: '{{input}}' }), c: '{{input.rows}} {{input.rows}}' }])
+			assert.throws(() => fill(value, scope), { code: 'validation_failed' });
+	});
 });
 
 describe('a placeholder is refused', () => {

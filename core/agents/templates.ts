@@ -4,7 +4,7 @@
 import { GatewayError } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
-import { isObject } from '../kit/json.ts';
+import { isObject, measureJson } from '../kit/json.ts';
 
 /** One step of a path: the name of a member, or an index. */
 export type Step = string | number;
@@ -169,7 +169,8 @@ export function lookUp(path: readonly Step[], scope: Scope): Json | undefined {
  */
 export function fill(value: Json, scope: Scope): Json {
 	const budget = { chars: MAX_FILLED_CHARS };
-	return fillValue(value, scope, budget);
+	// One placeholder gives one value, which was bounded when it was made.
+	return typeof value === 'string' ? fillText(value, scope, budget) : fillValue(value, scope, budget);
 }
 
 interface Budget {
@@ -177,7 +178,7 @@ interface Budget {
 }
 
 function fillValue(value: Json, scope: Scope, budget: Budget): Json {
-	if (typeof value === 'string') return fillText(value, scope, budget);
+	if (typeof value === 'string') return spendWhole(value, fillText(value, scope, budget), budget);
 	if (Array.isArray(value)) return value.map((item) => fillValue(item, scope, budget));
 	if (!isObject(value)) return value;
 	return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fillValue(member, scope, budget)]));
@@ -208,8 +209,23 @@ function textOf(placeholder: Placeholder, scope: Scope): string {
 }
 
 function spend(text: string, budget: Budget): string {
-	budget.chars -= text.length;
+	spendChars(text.length, budget);
+	return text;
+}
+
+/** Counts a value that stands in place of a text: a list that names it a thousand times takes no memory until it is written as JSON. */
+function spendWhole(text: string, value: Json, budget: Budget): Json {
+	const { parts } = parseTemplate(text);
+	const [only] = parts;
+	if (parts.length > 1 || only === undefined || typeof only === 'string' || only.isJson) return value;
+	const { chars, fault } = measureJson(value, budget.chars);
+	if (fault !== null) throw new GatewayError('validation_failed', `What the placeholder of /${only.path.join('/')} gives ${fault}.`);
+	spendChars(chars, budget);
+	return value;
+}
+
+function spendChars(chars: number, budget: Budget): void {
+	budget.chars -= chars;
 	if (budget.chars < 0)
 		throw new GatewayError('validation_failed', `The placeholders of a node make more than ${MAX_FILLED_CHARS} characters.`);
-	return text;
 }

@@ -7,9 +7,10 @@ import type {
 	LanguageModelV4GenerateResult,
 	LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
-import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/errors.ts';
 import type { ChatChunk, ChatEnd, ChatRequest, ProviderContext, Usage } from '../contract/providers.ts';
 import { callOptionsOf } from './call-options.ts';
+import { ours } from './library-errors.ts';
 import { WholeAnswer } from './provider-fetch.ts';
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
@@ -73,7 +74,6 @@ function partsOfWhole({ content, finishReason, usage, response }: LanguageModelV
 	return [{ type: 'response-metadata', ...response }, ...parts, { type: 'finish', finishReason, usage }];
 }
 
-/** Turns the library's errors, which hold requests and answers, into ours. */
 async function readable<T>(signal: AbortSignal, work: () => PromiseLike<T>): Promise<T> {
 	try {
 		return await work();
@@ -82,13 +82,6 @@ async function readable<T>(signal: AbortSignal, work: () => PromiseLike<T>): Pro
 		throw ours(error);
 	}
 }
-
-function ours(error: unknown): GatewayError {
-	const cause = error instanceof Error ? error.cause : null;
-	return asGatewayError(error) ?? asGatewayError(cause) ?? unreadable();
-}
-
-const unreadable = (): GatewayError => new GatewayError('upstream_failed', 'The model provider sent what cannot be read.');
 
 /** One answer while it arrives. */
 class Answer {

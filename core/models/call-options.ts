@@ -18,7 +18,7 @@ export function callOptionsOf(request: ChatRequest): LanguageModelV4CallOptions 
 		...(temperature !== undefined && { temperature }),
 		...(topP !== undefined && { topP }),
 		...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
-		...(stop && { stopSequences: [...stop] }),
+		...(stop && stop.length > 0 && { stopSequences: [...stop] }),
 		...(seed !== undefined && { seed }),
 	};
 }
@@ -54,7 +54,13 @@ function promptOf(messages: readonly ChatMessage[]): LanguageModelV4Prompt {
 }
 
 const userParts = (content: string | readonly ChatPart[]): Prompted<'user'>['content'] =>
-	typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(userPart);
+	typeof content === 'string' ? [{ type: 'text', text: content }] : said(content).map(userPart);
+
+/** Leaves empty texts beside images and files out, which Anthropic refuses. */
+function said(parts: readonly ChatPart[]): readonly ChatPart[] {
+	const given = parts.filter((part) => part.type !== 'text' || part.text !== '');
+	return given.length > 0 ? given : parts;
+}
 
 const userPart = (part: ChatPart): Prompted<'user'>['content'][number] =>
 	part.type === 'text'

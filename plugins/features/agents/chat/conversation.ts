@@ -21,7 +21,7 @@ const GIVEN: readonly string[] = ['message', 'messages'];
 /** Returns the text of a message. */
 export function textOf({ content = null }: ChatMessageField): string {
 	if (typeof content === 'string') return content;
-	return (content ?? []).flatMap(({ type, text = '' }) => (type === 'text' ? [text] : [])).join('\n');
+	return (content ?? []).flatMap(({ type, text }) => (type === 'text' ? [text ?? ''] : [])).join('\n');
 }
 
 /** Refuses messages without content, which only an assistant that calls tools may send. @throws validation_failed naming the field */
@@ -37,7 +37,7 @@ export function resultsIn(messages: readonly ChatMessageField[]): Map<string, st
 	for (const [at, message] of [...messages.entries()].reverse()) {
 		if (message.role !== 'tool') break;
 		const { tool_call_id: id } = message;
-		if (id === undefined) throw invalid(`/messages/${at}/tool_call_id`, 'A message with the role "tool" needs the id of its call.');
+		if (!isGiven(id)) throw invalid(`/messages/${at}/tool_call_id`, 'A message with the role "tool" needs the id of its call.');
 		results.set(id, textOf(message));
 	}
 	return results.size === 0 ? null : results;
@@ -78,7 +78,7 @@ function formOf({ response_format: format }: ChatBody): Conversation['output'] {
 	if (format?.type !== 'json_schema') return undefined;
 	if (!format.json_schema) throw invalid('/response_format/json_schema', 'A format of the type "json_schema" needs the schema.');
 	// It has passed CHAT, so it is JSON.
-	return { name: format.json_schema.name, schema: format.json_schema.schema as JsonSchema };
+	return { name: format.json_schema.name, schema: (format.json_schema.schema ?? {}) as JsonSchema };
 }
 
 function toolsOf({ tools, tool_choice: choice }: ChatBody): Pick<Conversation, 'tools' | 'toolChoice'> {
@@ -110,7 +110,7 @@ function partOf({ type, image_url: image, input_audio: audio, file }: ChatPartFi
 	const url = isImage ? image?.url : file?.file_data;
 	const [start = '', mimeType = ''] = DATA_URL.exec(url?.slice(0, 200) ?? '') ?? [];
 	const place = isImage ? `${path}/image_url/url` : `${path}/${type}`;
-	if (start === '' || url === undefined || (isImage && !mimeType.startsWith('image/')))
+	if (start === '' || !isGiven(url) || (isImage && !mimeType.startsWith('image/')))
 		throw invalid(
 			place,
 			`${isImage ? 'An image' : 'A file'} must be a data URL with its content in base64${isImage ? ', or an address' : ''}.`,

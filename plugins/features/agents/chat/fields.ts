@@ -13,21 +13,23 @@ const long = Joi.string().allow('').max(MAX_CHARS);
 
 const part = Joi.object({
 	type: Joi.string().valid('text', 'image_url', 'input_audio', 'file', 'refusal').required(),
-	text: long,
-	refusal: long,
-	image_url: Joi.object({
-		url: Joi.string()
-			.required()
-			.description('A data URL, or an address, from which the image is fetched: PNG, JPEG, GIF or WebP of at most 1 MiB.'),
-	}).unknown(),
-	input_audio: Joi.object({ data: Joi.string().required(), format: Joi.string().valid('wav', 'mp3').required() }).unknown(),
-	file: Joi.object({ file_data: Joi.string() }).unknown(),
+	text: optional(long),
+	refusal: optional(long),
+	image_url: optional(
+		Joi.object({
+			url: Joi.string()
+				.required()
+				.description('A data URL, or an address, from which the image is fetched: PNG, JPEG, GIF or WebP of at most 1 MiB.'),
+		}).unknown(),
+	),
+	input_audio: optional(Joi.object({ data: Joi.string().required(), format: Joi.string().valid('wav', 'mp3').required() }).unknown()),
+	file: optional(Joi.object({ file_data: optional(Joi.string()) }).unknown()),
 }).unknown();
 
 const message = Joi.object({
 	role: Joi.string().valid('system', 'developer', 'user', 'assistant', 'tool', 'function').required(),
 	content: Joi.alternatives(long, Joi.array().items(part).max(MAX_MESSAGES)).allow(null).description('A text, or a list of parts.'),
-	tool_call_id: Joi.string().max(200).description('Of a message with the role `tool`: the call whose result it is.'),
+	tool_call_id: optional(Joi.string().max(200)).description('Of a message with the role `tool`: the call whose result it is.'),
 	tool_calls: optional(Joi.array().items(Joi.object().unknown()).max(MAX_TOOLS)),
 })
 	.unknown()
@@ -66,7 +68,7 @@ export const CHAT = body({
 	seed: optional(Joi.number().integer()),
 	n: optional(Joi.number().valid(1)).description('There is one choice.'),
 	stream: optional(Joi.boolean()).description('Whether the answer comes as server-sent events.'),
-	stream_options: optional(Joi.object({ include_usage: Joi.boolean() }).unknown()),
+	stream_options: optional(Joi.object({ include_usage: optional(Joi.boolean()) }).unknown()),
 	tools: optional(Joi.array().items(tool).max(MAX_TOOLS)).description(
 		'Tools that the client runs. They are offered beside those of the agent’s nodes of type `agent`; a name that one of these has is refused.',
 	),
@@ -78,7 +80,7 @@ export const CHAT = body({
 	response_format: optional(
 		Joi.object({
 			type: Joi.string().valid('text', 'json_object', 'json_schema').required(),
-			json_schema: Joi.object({ name: name.required(), schema: Joi.object().unknown().default({}) }).unknown(),
+			json_schema: optional(Joi.object({ name: name.required(), schema: optional(Joi.object().unknown().default({})) }).unknown()),
 		}).unknown(),
 	).description('Asked of the node whose text is the output of the agent.'),
 })
@@ -87,16 +89,16 @@ export const CHAT = body({
 
 export interface ChatPartField {
 	type: 'text' | 'image_url' | 'input_audio' | 'file' | 'refusal';
-	text?: string;
-	image_url?: { url: string };
-	input_audio?: { data: string; format: 'wav' | 'mp3' };
-	file?: { file_data?: string };
+	text?: string | null;
+	image_url?: { url: string } | null;
+	input_audio?: { data: string; format: 'wav' | 'mp3' } | null;
+	file?: { file_data?: string | null } | null;
 }
 
 export interface ChatMessageField {
 	role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
 	content?: string | ChatPartField[] | null;
-	tool_call_id?: string;
+	tool_call_id?: string | null;
 }
 
 export interface ChatBody {
@@ -109,13 +111,13 @@ export interface ChatBody {
 	stop?: string | string[] | null;
 	seed?: number | null;
 	stream?: boolean | null;
-	stream_options?: { include_usage?: boolean } | null;
+	stream_options?: { include_usage?: boolean | null } | null;
 	tools?: { function: { name: string; description?: string | null; parameters?: Record<string, unknown> | null } }[] | null;
 	tool_choice?: 'auto' | 'none' | 'required' | { function: { name: string } } | null;
 	parallel_tool_calls?: boolean | null;
 	response_format?: {
 		type: 'text' | 'json_object' | 'json_schema';
-		json_schema?: { name: string; schema: Record<string, unknown> };
+		json_schema?: { name: string; schema: Record<string, unknown> | null } | null;
 	} | null;
 }
 

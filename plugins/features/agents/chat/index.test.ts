@@ -170,6 +170,23 @@ test('what the request wishes overrides what the nodes say', async (t) => {
 	assert.match(JSON.stringify(sent?.['response_format']), /"form"/);
 });
 
+test('null counts as absent wherever a member may be absent, as clients write all that their classes have', async (t) => {
+	const { path, asked } = await agentWith(t, () => ({ pieces: ['{}'] }));
+	const none = { text: null, refusal: null, image_url: null, input_audio: null, file: null };
+	const message = { role: 'user', name: null, tool_call_id: null, tool_calls: null, content: [{ ...none, type: 'text', text: 'Hello.' }] };
+	const body = {
+		...{ model: 'any', messages: [message], n: null, stop: null, tools: null, stream: null, stream_options: { include_usage: null } },
+		response_format: { type: 'json_schema', json_schema: { name: 'form', schema: null, strict: null } },
+	};
+	must(await account.post(`${path}/v1/chat/completions`, body), 200);
+	assert.deepEqual([asked[0]?.messages.at(-1)?.content, asked[0]?.['stop']], ['Hello.', undefined]);
+	const { status, body: answer } = await account.post(`${path}/v1/chat/completions`, {
+		...body,
+		messages: [message, { ...message, role: 'tool' }],
+	});
+	assert.deepEqual([status, answer.error.param], [400, 'messages.1.tool_call_id']);
+});
+
 // ── streams ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 test('text arrives before the model has ended, over a socket that accepts gzip; the usage is told when it is asked for', async (t) => {

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { ChatChunk } from '../contract/providers.ts';
+import { retryAfterMs } from '../upstreams/retries.ts';
 
 const ATTEMPTS = 3;
 const FIRST_WAIT_MS = 500;
@@ -47,8 +48,7 @@ export async function* repeated(
 function waitAfter(thrown: unknown, count: number): number | null {
 	const error = asGatewayError(thrown);
 	if (!error || !PASSING.includes(error.code) || error.details.length > 0) return null;
-	const told = error.headers['retry-after'];
-	if (told === undefined) return FIRST_WAIT_MS * 2 ** (count - 1);
-	const waitMs = /^\d+$/.test(told) ? Number(told) * 1000 : Date.parse(told) - Date.now();
-	return Number.isFinite(waitMs) && waitMs <= MAX_WAIT_MS ? Math.max(0, waitMs) : null;
+	const askedMs = retryAfterMs(error.headers['retry-after']);
+	if (askedMs === null) return FIRST_WAIT_MS * 2 ** (count - 1);
+	return askedMs <= MAX_WAIT_MS ? askedMs : null;
 }

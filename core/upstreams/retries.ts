@@ -120,7 +120,7 @@ function waitAfter(ended: Ended, { method, repeatable }: OutboundRequest, tries:
 }
 
 /** Reads `Retry-After` (RFC 9110 §10.2.3); null when it is absent or unreadable. */
-function retryAfterMs(header: string | undefined): number | null {
+export function retryAfterMs(header: string | undefined): number | null {
 	if (header === undefined) return null;
 	const text = header.trim();
 	// Some servers write fractions.

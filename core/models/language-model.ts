@@ -12,6 +12,7 @@ import type { ChatChunk, ChatEnd, ChatRequest, ProviderContext, Usage } from '..
 import { callOptionsOf } from './call-options.ts';
 import { ours } from './library-errors.ts';
 import { WholeAnswer } from './provider-fetch.ts';
+import { UsageChunks } from './usage-chunks.ts';
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 
@@ -37,7 +38,7 @@ export async function* askLanguageModel(
 	own: Record<string, Record<string, boolean>> = {},
 ): AsyncGenerator<ChatChunk> {
 	signal.throwIfAborted();
-	const options = { ...callOptionsOf(request), abortSignal: signal, providerOptions: own };
+	const options = { ...callOptionsOf(request), abortSignal: signal, providerOptions: own, includeRawChunks: true };
 	const stream = await readable(signal, () => partsOf(model, options));
 	const reader = stream.getReader();
 	const answer = new Answer(request.model);
@@ -87,6 +88,7 @@ async function readable<T>(signal: AbortSignal, work: () => PromiseLike<T>): Pro
 class Answer {
 	#model: string;
 	#finish: Finish | null = null;
+	readonly #usageChunks = new UsageChunks();
 	readonly #calls = new Map<string, { index: number; hasText: boolean }>();
 
 	constructor(model: string) {
@@ -109,10 +111,14 @@ class Answer {
 			case 'response-metadata':
 				this.#model = part.modelId ?? this.#model;
 				return null;
+			case 'raw':
+				this.#usageChunks.hear(part.rawValue);
+				return null;
 			case 'finish':
-				this.#finish = part;
+				this.#finish = this.#usageChunks.completed(part);
 				return null;
 			case 'error':
+				if (this.#usageChunks.take(part.error)) return null;
 				throw ours(part.error);
 			default:
 				return null;

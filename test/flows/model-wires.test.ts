@@ -98,3 +98,23 @@ test('an image without words goes without an empty text, which Anthropic refuses
 		assert.deepEqual([others['stop'], others['stop_sequences']], [undefined, undefined]);
 	}
 });
+
+test('a chunk that tells what was used and has no choices ends no answer', async (t) => {
+	const ended = (finish_reason: string) => ({ ...piece, choices: [{ index: 0, delta: {}, finish_reason }] });
+	const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7, prompt_tokens_details: { cached_tokens: 3 } };
+	for (const plugin of [openai, custom])
+		for (const none of [{}, { choices: null }])
+			for (const [given, reason] of [
+				['stop', 'stop'],
+				['length', 'length'],
+				['eos', 'stop'],
+			] as const) {
+				const { ask } = await answering(t, events(piece, ended(given), { id: 'c', model: 'm', usage, ...none }));
+				const { text, end } = (await ask(plugin)) as Awaited<ReturnType<typeof fold>>;
+				const expected = { inputTokens: 5, outputTokens: 2, cachedTokens: 3, costMicroUsd: null };
+				assert.deepEqual([text, end.reason, end.usage], ['a', reason, expected], `${plugin.name}, ${given}`);
+			}
+	// An answer that has not ended does not end with it.
+	const { ask } = await answering(t, events(piece, { id: 'c', model: 'm', usage }));
+	for (const plugin of [openai, custom]) assert.equal(((await ask(plugin)) as { code?: string }).code, 'upstream_failed', plugin.name);
+});

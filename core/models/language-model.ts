@@ -10,7 +10,7 @@ import type {
 import { GatewayError } from '../contract/errors.ts';
 import type { ChatChunk, ChatEnd, ChatRequest, ProviderContext, Usage } from '../contract/providers.ts';
 import { callOptionsOf } from './call-options.ts';
-import { ours } from './library-errors.ts';
+import { isNewEvent, ours } from './library-errors.ts';
 import { WholeAnswer } from './provider-fetch.ts';
 import { UsageChunks } from './usage-chunks.ts';
 
@@ -118,7 +118,7 @@ class Answer {
 				this.#finish = this.#usageChunks.completed(part);
 				return null;
 			case 'error':
-				if (this.#usageChunks.take(part.error)) return null;
+				if (this.#usageChunks.take(part.error) || isNewEvent(part.error)) return null;
 				throw ours(part.error);
 			default:
 				return null;

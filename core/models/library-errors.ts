@@ -20,6 +20,18 @@ export function ours(error: unknown): GatewayError {
 	return asGatewayError(error) ?? asGatewayError(cause) ?? unsendable(error) ?? sentError(error) ?? unreadable();
 }
 
+/** The events of Anthropic's wire. */
+const EVENTS: ReadonlySet<string> = new Set([
+	...['message_start', 'message_delta', 'message_stop', 'content_block_start', 'content_block_delta', 'content_block_stop'],
+	...['ping', 'error'],
+]);
+
+/** Tells whether a package did not know an event by its type: Anthropic adds such, which clients have to pass over. */
+export function isNewEvent(error: unknown): boolean {
+	const event = error instanceof Error && error.name === 'AI_TypeValidationError' ? (error as { value?: unknown }).value : null;
+	return isObject(event) && typeof event['type'] === 'string' && !EVENTS.has(event['type']) && !('error' in event);
+}
+
 const unreadable = (): GatewayError => new GatewayError('upstream_failed', 'The model provider sent what cannot be read.');
 
 /** Tells of what the wire of the provider has no place for, such as a file of some type: nothing was sent. */

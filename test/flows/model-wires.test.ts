@@ -118,3 +118,17 @@ test('a chunk that tells what was used and has no choices ends no answer', async
 	const { ask } = await answering(t, events(piece, { id: 'c', model: 'm', usage }));
 	for (const plugin of [openai, custom]) assert.equal(((await ask(plugin)) as { code?: string }).code, 'upstream_failed', plugin.name);
 });
+
+test('events that Anthropic has added since are passed over, and those of known types that cannot be read are not', async (t) => {
+	const block = [
+		{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+		{ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } },
+		{ type: 'content_block_stop', index: 0 },
+	];
+	const end = [{ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }, { type: 'message_stop' }];
+	const added = await answering(t, events(start, { type: 'message_note', note: 1 }, ...block, { type: 'message_note' }, ...end));
+	const { text, end: told } = (await added.ask(anthropic)) as Awaited<ReturnType<typeof fold>>;
+	assert.deepEqual([text, told.reason, told.usage?.outputTokens], ['a', 'stop', 2]);
+	const broken = await answering(t, events(start, { ...block[1], delta: 1 }, ...block, ...end));
+	assert.equal(((await broken.ask(anthropic)) as { code?: string }).code, 'upstream_failed');
+});

@@ -29,6 +29,10 @@ test('a schedule without a further time has none', () => {
 	assert.equal(nextTime({ cron: '0 0 30 2 *', timeZone: 'UTC' }, new Date('2026-01-01T00:00:00Z')), null);
 });
 
+test('a day that none of several months has is said to be none', () => {
+	assert.throws(() => nextTime({ cron: '0 0 31 2,4,6,9,11 *', timeZone: 'UTC' }, new Date()), /a time that is still to come/);
+});
+
 test('an expression or a zone that is none is refused', () => {
 	for (const [cron, timeZone] of [
 		['every day', KYIV],

@@ -45,6 +45,9 @@ function parse(cron: string, timeZone: string): Cron {
 		times.nextRun();
 		return times;
 	} catch (error) {
+		// From month to month, none of which has the day, croner calls itself.
+		if (error instanceof RangeError && /call stack/i.test(error.message))
+			throw invalid('/cron', 'cron must name a time that is still to come.');
 		throw invalid('/cron', `cron must be five or six fields, and timeZone an IANA name: ${error instanceof Error ? error.message : ''}`);
 	}
 }

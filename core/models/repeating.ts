@@ -45,7 +45,7 @@ export async function* repeated(
 }
 
 /** Returns the pause before the next attempt; null when there is none. */
-function waitAfter(thrown: unknown, count: number): number | null {
+export function waitAfter(thrown: unknown, count: number): number | null {
 	const error = asGatewayError(thrown);
 	if (!error || !PASSING.includes(error.code) || error.details.length > 0) return null;
 	const askedMs = retryAfterMs(error.headers['retry-after']);

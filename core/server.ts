@@ -14,7 +14,7 @@ import { isOfDoor, withoutLastSlashes } from './http/places.ts';
 import { assertQuery, isDecodable } from './http/queries.ts';
 import type { ReservedSegments } from './http/reserved.ts';
 import { detailsOf, SENTENCES } from './kit/input-faults.ts';
-import { nodeHttp } from './kit/lazy.ts';
+import { createServer as createListener } from './kit/lazy.ts';
 import { limitHeaders } from './limits/limits.ts';
 import { atTurnEnd } from './process/turn-end.ts';
 import type { Store } from './store/store.ts';
@@ -43,7 +43,7 @@ interface ServerParts extends Omit<Parts, 'cors'> {
 export function createServer({ config, log, limits, reserved, store, telemetry = OFF, plugins = [] }: ServerParts): Server {
 	const isTransports = (path: string): boolean => isDecodable(path) && server.match('post', path)?.settings.plugins?.isTransports === true;
 	const cors = createCors({ config, reserved, plugins, isTransports });
-	const listener = nodeHttp().createServer({
+	const listener = createListener({
 		connectionsCheckingInterval: 1000,
 		headersTimeout: 5000,
 		requestTimeout: 15_000,

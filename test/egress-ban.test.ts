@@ -36,12 +36,17 @@ function waysOut(source: string): string[] {
 	return [...bannedImports(code), ...globalCalls(code)];
 }
 
+/** A module that is loaded by a call, with the names that are taken of it at once, if they are. */
+const DYNAMIC = /(?:\bconst\s+(\{[^{}:=]*\})\s*=\s*process\.)?\b(?:import|require|getBuiltinModule)\s*\(\s*['"`]([^'"`\n]+)['"`]/g;
+
 function bannedImports(code: string): string[] {
 	const found: string[] = [];
 	for (const [, clause = '', name = ''] of code.matchAll(/\b(?:import|export)\s+(?!type\b)([^'"();]*?)\s*(?:from\s*)?['"]([^'"\n]+)['"]/g))
 		found.push(...bannedNames(name, clause));
-	for (const [text, name = ''] of code.matchAll(/\b(?:import|require|getBuiltinModule)\s*\(\s*['"`]([^'"`\n]+)['"`]/g))
-		if (moduleOf(name) !== null) found.push(text);
+	for (const [text, clause, name = ''] of code.matchAll(DYNAMIC)) {
+		if (clause !== undefined) found.push(...bannedNames(name, clause));
+		else if (moduleOf(name) !== null) found.push(text);
+	}
 	return found;
 }
 
@@ -129,6 +134,9 @@ const CAUGHT = [
 	"const http = await import('node:http');",
 	"const { connect } = require('node:http2');",
 	"process.getBuiltinModule('node:net')",
+	"const { createServer, request } = process.getBuiltinModule('node:http');",
+	"const { createServer: make } = process.getBuiltinModule('node:http');",
+	"const { isIP } = process.getBuiltinModule('node:net'), { connect } = process.getBuiltinModule('node:net');",
 	"await fetch('https://example.com');",
 	'return fetch(url, init);',
 	'const answer = ok ? fetch(url) : Promise.resolve();',
@@ -146,6 +154,7 @@ const LET_THROUGH = [
 	"import type { Socket } from 'node:net';",
 	"import { type Socket, isIP } from 'node:net';",
 	"import { createServer } from 'node:http';",
+	"export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');",
 	"import { networkInterfaces } from 'node:os';",
 	"import { x } from './network.ts';",
 	'const page = await context.fetch(url);',

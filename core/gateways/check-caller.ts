@@ -3,7 +3,7 @@
 import { PluginFault } from '../contract/errors.ts';
 import type { Caller, Scope } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
-import { nodeHttp } from '../kit/lazy.ts';
+import { validateHeaderValue } from '../kit/lazy.ts';
 
 const MAX_SUBJECT_CHARS = 1024;
 const MAX_CREDENTIAL_CHARS = 200;
@@ -92,7 +92,7 @@ export function checkChallenge(method: string, value: unknown): string {
 
 function isSendable(value: string): boolean {
 	try {
-		nodeHttp().validateHeaderValue('www-authenticate', value);
+		validateHeaderValue('www-authenticate', value);
 		return true;
 	} catch {
 		// Node tells a wrong value only by throwing.

@@ -4,7 +4,7 @@
 import type { Request, ResponseObject } from '@hapi/hapi';
 import { asGatewayError, type ErrorDetail, GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
-import { nodeHttp } from '../kit/lazy.ts';
+import { validateHeaderName, validateHeaderValue } from '../kit/lazy.ts';
 import { describeThrown } from '../process/strays.ts';
 import { tellFault } from '../tracker/requests.ts';
 
@@ -75,7 +75,7 @@ export function sendingFault(response: ResponseObject, request: Request, log: Lo
 
 /** @throws TypeError naming the header */
 function assertHeaders(headers: ResponseObject['headers']): void {
-	for (const name in headers) for (const value of [headers[name]].flat()) nodeHttp().validateHeaderValue(name, String(value));
+	for (const name in headers) for (const value of [headers[name]].flat()) validateHeaderValue(name, String(value));
 }
 
 /**
@@ -91,8 +91,8 @@ export function headersOf({ code, headers }: GatewayError): Record<string, strin
 function sendableHeader([name, value]: [string, unknown]): [string, string][] {
 	if (NOT_OF_ERRORS.has(name.toLowerCase())) return [];
 	try {
-		nodeHttp().validateHeaderName(name);
-		nodeHttp().validateHeaderValue(name, String(value));
+		validateHeaderName(name);
+		validateHeaderValue(name, String(value));
 		return [[name, String(value)]];
 	} catch {
 		// A plugin's error may bring anything; its status and sentence count.

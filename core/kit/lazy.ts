@@ -1,15 +1,10 @@
 // Loads modules when they are first needed: most services use few of the available protocols and formats.
 
-let http: typeof import('node:http') | null = null;
-
 /**
- * Returns Node's HTTP. An `import` of it evaluates all that it exports, among which is a WebSocket client: 85 ms instead of 7 in each process
- * and thread.
+ * The parts of Node's HTTP that open no connection. An `import` would evaluate all that it exports, among which is a WebSocket client: 85 ms
+ * instead of 7 in each process and thread.
  */
-export function nodeHttp(): typeof import('node:http') {
-	http ??= process.getBuiltinModule('node:http');
-	return http;
-}
+export const { createServer, STATUS_CODES, validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
 
 /**
  * Loads once, for all callers; again after a failure. (`import()` alone takes 28 µs even for a loaded module.)

@@ -10,7 +10,7 @@ import { textOfHtml } from './html-text.ts';
 import { hasManyNames, MANY_NAMES } from './json.ts';
 import { cutJson } from './json-cut.ts';
 import { mayRound, quoteLongIntegers } from './json-integers.ts';
-import { nodeHttp } from './lazy.ts';
+import { STATUS_CODES } from './lazy.ts';
 
 /** Maximum text for a model; longer text is cut, with a note. */
 const MAX_TEXT_CHARACTERS = 1024 * 1024;
@@ -52,7 +52,7 @@ export function excerptOf(text: string, maxChars = MAX_EXCERPT_CHARACTERS, secre
 }
 
 export function statusLine(status: number): string {
-	return `HTTP ${status} ${nodeHttp().STATUS_CODES[status] ?? ''}`.trimEnd();
+	return `HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd();
 }
 
 export function textResult(whole: string): ToolResult {

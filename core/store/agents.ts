@@ -174,7 +174,7 @@ export interface Agents extends AgentVersions {
 
 	/**
 	 * Adds a run of an agent with its execution, in one transaction; one that is there already under the same `dedupe` is returned and not
-	 * counted again. Null: there is no such agent. @throws conflict for a new one of an inactive agent; rate_limited for one too many of the kind
+	 * counted again. Null: there is no such agent. @throws conflict for a new child of an inactive agent; rate_limited for one too many of the kind
 	 */
 	start(asked: NewRun, kind: RunKind, execution: NewExecution): Promise<{ execution: Execution; claimed: ClaimedRun | null } | null>;
 	/** Adds the execution of a run that is there already, as of a child; false when it has one, or there is no such agent or run. */

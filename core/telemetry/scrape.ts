@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { Server as Listener } from 'node:http';
 import type { Server } from '@hapi/hapi';
 import { GatewayError } from '../contract/errors.ts';
-import { nodeHttp } from '../kit/lazy.ts';
+import { createServer } from '../kit/lazy.ts';
 import type { TelemetryConfig } from './variables.ts';
 
 /** The part of the configuration that says where `/metrics` is. */
@@ -31,7 +31,7 @@ export async function serveMetrics(
 ): Promise<{ stop(): Promise<void> } | null> {
 	const port = metrics?.port ?? null;
 	if (metrics === null || port === null) return null;
-	const server = nodeHttp().createServer((request, response) => {
+	const server = createServer((request, response) => {
 		const answer = (status: number, body: string, headers: Record<string, string> = {}): void => {
 			response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers }).end(body);
 		};

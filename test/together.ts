@@ -170,6 +170,8 @@ const FILE_TIMEOUT_MS = 1_200_000;
 export async function runTogether(group: Group): Promise<void> {
 	const found = process.env[FOUND_SERVER];
 	if (found && group === ON_FOUND) process.env[SHARED_SERVER] = found;
+	// Loads Node's own client, so that its agent, which can be renewed, is the dispatcher of `fetch`, and not that of the package undici.
+	void globalThis.Headers;
 	const require = createRequire(import.meta.url);
 	// A file is loaded when its turn comes: what it says of the time at its top level is then true.
 	for (const file of filesOf(group)) {

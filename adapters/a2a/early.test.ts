@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CallOptions, GatewayError, type Records } from '../../core/index.ts';
-import { Agent, type Any } from '../../test/helpers/a2a-agent.ts';
+import { Agent, type Any, like } from '../../test/helpers/a2a-agent.ts';
 import { PATIENCE_MS, until } from '../../test/helpers/clock.ts';
 import { fakeCall } from '../../testing/index.ts';
 import { runEarly } from './early.ts';
@@ -17,16 +17,6 @@ const RETENTION = { taskRetentionHours: 24 };
 const PLACES = 100;
 const parameters: Any = { type: 'object', properties: {} };
 const found: Any = { content: [], structured: { found: true } };
-
-/** An object of core with other members in place of its own. */
-const like = <T extends object>(one: T, other: Partial<T>): T =>
-	new Proxy(one, {
-		get(of, name) {
-			if (Object.hasOwn(other, name)) return Reflect.get(other, name);
-			const member: unknown = Reflect.get(of, name, of);
-			return typeof member === 'function' ? member.bind(of) : member;
-		},
-	});
 
 /** A tool that runs until it is let go, and counts its runs. */
 function heldTool() {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { type Call, GatewayError } from '../../core/index.ts';
-import { Agent, type Any, message, TOOLS } from '../../test/helpers/a2a-agent.ts';
+import { Agent, type Any, like, message, TOOLS } from '../../test/helpers/a2a-agent.ts';
 import { fakeCall } from '../../testing/index.ts';
 import a2a from './index.ts';
 import { readSending, take } from './sending.ts';
@@ -13,16 +13,6 @@ import { find } from './tasks.ts';
 const ECHO = { skill: 'echo', arguments: { text: 'hello' } };
 const url = 'http://127.0.0.1:8080/';
 const stateOf = ({ status }: Any) => status.state.replace('TASK_STATE_', '');
-
-/** An object of core with other members in place of its own. */
-const like = <T extends object>(one: T, other: Partial<T>): T =>
-	new Proxy(one, {
-		get(of, name) {
-			if (Object.hasOwn(other, name)) return Reflect.get(other, name);
-			const member: unknown = Reflect.get(of, name, of);
-			return typeof member === 'function' ? member.bind(of) : member;
-		},
-	});
 
 test('a message whose receiver is refused leaves its task where it was', async () => {
 	const agent = new Agent();

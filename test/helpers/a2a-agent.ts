@@ -96,3 +96,13 @@ export class Agent {
 export const message = (parts: object[], more: object = {}) => ({ messageId: randomUUID(), role: 'ROLE_USER', parts, ...more });
 
 const read = ({ body }: Reply): Any => (typeof body === 'string' || Buffer.isBuffer(body) ? JSON.parse(String(body)) : body);
+
+/** An object of core with other members in place of its own. */
+export const like = <T extends object>(one: T, other: Partial<T>): T =>
+	new Proxy(one, {
+		get(of, name) {
+			if (Object.hasOwn(other, name)) return Reflect.get(other, name);
+			const member: unknown = Reflect.get(of, name, of);
+			return typeof member === 'function' ? member.bind(of) : member;
+		},
+	});

@@ -8,9 +8,10 @@ import type {
 	LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { GatewayError } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/nouns.ts';
 import type { ChatChunk, ChatEnd, ChatRequest, ProviderContext, Usage } from '../contract/providers.ts';
 import { callOptionsOf } from './call-options.ts';
-import { isNewEvent, ours } from './library-errors.ts';
+import { ours, unreadEvent } from './library-errors.ts';
 import { WholeAnswer } from './provider-fetch.ts';
 import { UsageChunks } from './usage-chunks.ts';
 
@@ -29,6 +30,7 @@ const FAILED: ReadonlySet<string> = new Set(['error', 'abort', 'cancelled', 'ins
 /**
  * @param model whose requests go out by `providerFetch`
  * @param own options of the provider's package, by its name
+ * @param isPassedOver tells which events of the provider, that its package cannot read, are none of the answer's
  * @throws upstream_failed, also for an answer that breaks off or is none; what `providerFetch` throws
  */
 export async function* askLanguageModel(
@@ -36,12 +38,13 @@ export async function* askLanguageModel(
 	request: ChatRequest,
 	{ signal }: Pick<ProviderContext, 'signal'>,
 	own: Record<string, Record<string, boolean>> = {},
+	isPassedOver: (event: JsonObject) => boolean = () => false,
 ): AsyncGenerator<ChatChunk> {
 	signal.throwIfAborted();
 	const options = { ...callOptionsOf(request), abortSignal: signal, providerOptions: own, includeRawChunks: true };
 	const stream = await readable(signal, () => partsOf(model, options));
 	const reader = stream.getReader();
-	const answer = new Answer(request.model);
+	const answer = new Answer(request.model, isPassedOver);
 	try {
 		for (;;) {
 			const { done, value } = await readable(signal, () => reader.read());
@@ -88,11 +91,18 @@ async function readable<T>(signal: AbortSignal, work: () => PromiseLike<T>): Pro
 class Answer {
 	#model: string;
 	#finish: Finish | null = null;
+	readonly #isPassedOver: (event: JsonObject) => boolean;
 	readonly #usageChunks = new UsageChunks();
 	readonly #calls = new Map<string, { index: number; hasText: boolean }>();
 
-	constructor(model: string) {
+	constructor(model: string, isPassedOver: (event: JsonObject) => boolean) {
 		this.#model = model;
+		this.#isPassedOver = isPassedOver;
+	}
+
+	#passesOver(error: unknown): boolean {
+		const event = unreadEvent(error);
+		return event !== null && this.#isPassedOver(event);
 	}
 
 	/** @throws upstream_failed */
@@ -118,7 +128,7 @@ class Answer {
 				this.#finish = this.#usageChunks.completed(part);
 				return null;
 			case 'error':
-				if (this.#usageChunks.take(part.error) || isNewEvent(part.error)) return null;
+				if (this.#usageChunks.take(part.error) || this.#passesOver(part.error)) return null;
 				throw ours(part.error);
 			default:
 				return null;

@@ -11,7 +11,6 @@ const NAME = /^(?:[a-z][a-z0-9_]{0,63}|\d{3})$/;
 const TO_WAIT: ReadonlySet<string> = new Set(['429', 'rate_limit_error', 'rate_limit_exceeded']);
 /** A longer body is no error. */
 const MAX_BODY_CHARS = 16_384;
-
 const MAX_SHOWN_CHARS = 100;
 
 /** @param error what a package throws, or puts into its stream */
@@ -20,16 +19,10 @@ export function ours(error: unknown): GatewayError {
 	return asGatewayError(error) ?? asGatewayError(cause) ?? unsendable(error) ?? sentError(error) ?? unreadable();
 }
 
-/** The events of Anthropic's wire. */
-const EVENTS: ReadonlySet<string> = new Set([
-	...['message_start', 'message_delta', 'message_stop', 'content_block_start', 'content_block_delta', 'content_block_stop'],
-	...['ping', 'error'],
-]);
-
-/** Tells whether a package did not know an event by its type: Anthropic adds such, which clients have to pass over. */
-export function isNewEvent(error: unknown): boolean {
+/** Returns the event of a stream that a package could not read, if it is why it failed; null otherwise. */
+export function unreadEvent(error: unknown): JsonObject | null {
 	const event = error instanceof Error && error.name === 'AI_TypeValidationError' ? (error as { value?: unknown }).value : null;
-	return isObject(event) && typeof event['type'] === 'string' && !EVENTS.has(event['type']) && !('error' in event);
+	return isObject(event) ? event : null;
 }
 
 const unreadable = (): GatewayError => new GatewayError('upstream_failed', 'The model provider sent what cannot be read.');

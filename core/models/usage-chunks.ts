@@ -4,6 +4,7 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { Json, JsonObject } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
+import { unreadEvent } from './library-errors.ts';
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 type Reason = Finish['finishReason'];
@@ -30,8 +31,8 @@ export class UsageChunks {
 
 	/** Keeps what a chunk tells that a package could not read. @returns whether it is one that tells nothing else */
 	take(error: unknown): boolean {
-		const chunk = error instanceof Error && error.name === 'AI_TypeValidationError' ? (error as { value?: unknown }).value : null;
-		if (!isObject(chunk) || !isObject(chunk['usage']) || (chunk['choices'] ?? null) !== null || 'error' in chunk) return false;
+		const chunk = unreadEvent(error);
+		if (!chunk || !isObject(chunk['usage']) || (chunk['choices'] ?? null) !== null || 'error' in chunk) return false;
 		this.#usage = chunk['usage'];
 		return true;
 	}

@@ -1,7 +1,7 @@
 // Anthropic's models, by their messages.
 
 import Joi from 'joi';
-import { askLanguageModel, httpUrl, type LlmProvider, lazy, listModels, providerFetch } from '../../../core/index.ts';
+import { askLanguageModel, httpUrl, type JsonObject, type LlmProvider, lazy, listModels, providerFetch } from '../../../core/index.ts';
 
 interface Config {
 	apiKey: string;
@@ -9,6 +9,15 @@ interface Config {
 }
 
 const VERSION = '2023-06-01';
+/** The types of events that the package knows. */
+const EVENTS: ReadonlySet<unknown> = new Set([
+	...['message_start', 'message_delta', 'message_stop', 'content_block_start', 'content_block_delta', 'content_block_stop'],
+	...['ping', 'error'],
+]);
+
+/** Anthropic adds types of events, which clients have to pass over. */
+const isNew = (event: JsonObject): boolean => typeof event['type'] === 'string' && !EVENTS.has(event['type']) && !('error' in event);
+
 const sdk = lazy(() => import('@ai-sdk/anthropic'));
 
 export default {
@@ -36,6 +45,7 @@ export default {
 			request,
 			context,
 			parallelToolCalls === undefined ? {} : { anthropic: { disableParallelToolUse: !parallelToolCalls } },
+			isNew,
 		);
 	},
 	models: ({ apiKey, baseUrl }, context) =>

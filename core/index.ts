@@ -79,6 +79,7 @@ export { listModels } from './models/model-list.ts';
 export { providerFetch } from './models/provider-fetch.ts';
 export { isStrictSchema } from './models/strict-schema.ts';
 export { readStructured, repairing } from './models/structured.ts';
+export { compileCacheFolder } from './process/compile-cache.ts';
 export { endThread } from './process/end-thread.ts';
 export { tracedMessage } from './telemetry/work-spans.ts';
 export { failureOf } from './tools/failed-runs.ts';

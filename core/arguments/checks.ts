@@ -1,11 +1,10 @@
 // Checks arguments against the `parameters` of their tool: on the event loop if that takes milliseconds, else in a thread.
 
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
 import { GatewayError, invalid } from '../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema, Tool } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import { SizedCache } from '../kit/sized-cache.ts';
+import { compileCacheFolder } from '../process/compile-cache.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import { type ArgumentCheck, compileSchema, invalidArguments } from './compile.ts';
 import { effortOf, MAX_EFFORT } from './effort.ts';
@@ -51,8 +50,7 @@ export interface ArgumentChecks {
 
 export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 	const known = new SizedCache<CachedCheck>(CACHE_BYTES);
-	const folder = getCompileCacheDir();
-	const pool = new CheckPool({ compileCache: folder === undefined ? null : dirname(folder) });
+	const pool = new CheckPool({ compileCache: compileCacheFolder() });
 	const parts: Threads = { pool, accountOf, spared: new SizedCache(SPARED_BYTES) };
 	const knownOf = (tool: Tool): CachedCheck => {
 		const key = keyOf(tool);

@@ -1,13 +1,12 @@
 // Imports of API descriptions: a worker thread that can be killed parses them, the main thread writes them in small steps, all or nothing,
 // and makes tools of the imported operations.
 
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
 import { asGatewayError, GatewayError, invalid, notFound } from '../contract/errors.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import type { Log } from '../contract/nouns.ts';
 import type { EgressPolicy } from '../egress/egress.ts';
 import { Semaphore } from '../kit/semaphore.ts';
+import { compileCacheFolder } from '../process/compile-cache.ts';
 import { Strays } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
 import { configVersion } from '../registry/stored-configs.ts';
@@ -89,7 +88,7 @@ export function createImports(parts: ImportParts): Imports {
 	const semaphore = new Semaphore(MAX_RUNNING, MAX_WAITING, tooMany);
 	const strays = new Strays(limits.log);
 	strays.know(registry.sources());
-	const threads = new ImportThreads({ data: { compileCache: compileCache() }, maxHeapMb: limits.maxHeapMb, log: limits.log, strays });
+	const threads = new ImportThreads({ data: { compileCache: compileCacheFolder() }, maxHeapMb: limits.maxHeapMb, log: limits.log, strays });
 	const running = new Set<Promise<unknown>>();
 
 	const run = async ({ api, body, signal, ...one }: Omit<OneImport, 'stop'> & { signal: AbortSignal }): Promise<ImportedSchema> => {
@@ -233,16 +232,6 @@ const executorsOf = (registry: Registry): Executors => ({
 function sourcesOf(registry: Registry): Record<string, string> {
 	const found = registry.list('importer').map(({ name }) => [name, registry.source('importer', name)] as const);
 	return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== null));
-}
-
-/**
- * Returns the folder of the compile cache. Without it, a worker compiles its importer anew, which takes longer than reading a small
- * document.
- */
-function compileCache(): string | null {
-	// Node names the subfolder of its own release; its parent is the configured folder.
-	const folder = getCompileCacheDir();
-	return folder === undefined ? null : dirname(folder);
 }
 
 /** Returns bytes whose memory can be transferred to a thread: small buffers share theirs with others. */

@@ -1,11 +1,10 @@
 // The worker thread for messages that take long to read or to write. It gets one task at a time; accounts take turns, and so do their organizations.
 
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
 	asGatewayError,
 	type Call,
+	compileCacheFolder,
 	type ErrorCode,
 	type ErrorDetail,
 	endThread,
@@ -114,9 +113,7 @@ class Thread {
 	#idle: NodeJS.Timeout | undefined;
 
 	constructor() {
-		// Node names the subfolder of its own release; its parent is the configured folder.
-		const folder = getCompileCacheDir();
-		const workerData: ThreadData = { compileCache: folder === undefined ? null : dirname(folder) };
+		const workerData: ThreadData = { compileCache: compileCacheFolder() };
 		this.#worker = new Worker(SCRIPT, { workerData, env: {}, resourceLimits });
 		this.#worker.on('message', (answer: Answer) => this.#settle(answer));
 		this.#worker.on('error', (cause) => this.#end(cause));

@@ -1,9 +1,7 @@
 // The main thread's side of a sandbox thread: one run at a time, which is stopped on time, whatever it does.
 
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { endThread } from '../../../core/index.ts';
+import { compileCacheFolder, endThread } from '../../../core/index.ts';
 import {
 	type CheckTask,
 	CONTROL,
@@ -66,10 +64,7 @@ export class Thread {
 
 	constructor(module: WebAssembly.Module) {
 		this.setPart(1);
-		// Node names the subfolder of its own release; its parent is the configured folder.
-		const cache = getCompileCacheDir();
-		const compileCache = cache === undefined ? null : dirname(cache);
-		const workerData: ThreadData = { module, control: this.#control.buffer, compileCache };
+		const workerData: ThreadData = { module, control: this.#control.buffer, compileCache: compileCacheFolder() };
 		const alone = { env: {}, argv: [], execArgv: [], stdin: false, stdout: true, stderr: true };
 		this.#worker = new Worker(SCRIPT, { ...alone, workerData, resourceLimits: RESOURCE_LIMITS });
 		const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,0 +1,11 @@
+// The compile cache of the service, for its threads: their environment is empty and cannot name it.
+
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
+
+/** Returns the folder that a thread passes to `enableCompileCache`; null when the service has no cache, so that each thread compiles anew. */
+export function compileCacheFolder(): string | null {
+	// Node names the subfolder of its own release; its parent is the configured folder.
+	const folder = getCompileCacheDir();
+	return folder === undefined ? null : dirname(folder);
+}

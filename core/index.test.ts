@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 
-/** Each thread of imports loads `core/index.ts`. Prints what of Node and of packages is loaded that few need, and that takes longer to load than the rest. */
+/** Prints which of two things are loaded that few need, and that take long: each thread of imports would wait for them. */
 const PRINT = `
 import { registerHooks } from 'node:module';
 const urls = [];

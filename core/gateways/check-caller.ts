@@ -3,7 +3,7 @@
 import { PluginFault } from '../contract/errors.ts';
 import type { Caller, Scope } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
-import { validateHeaderValue } from '../kit/lazy.ts';
+import { validateHeaderValue } from '../process/node-http.ts';
 
 const MAX_SUBJECT_CHARS = 1024;
 const MAX_CREDENTIAL_CHARS = 200;

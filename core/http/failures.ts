@@ -4,7 +4,7 @@
 import type { Request, ResponseObject } from '@hapi/hapi';
 import { asGatewayError, type ErrorDetail, GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
-import { validateHeaderName, validateHeaderValue } from '../kit/lazy.ts';
+import { validateHeaderName, validateHeaderValue } from '../process/node-http.ts';
 import { describeThrown } from '../process/strays.ts';
 import { tellFault } from '../tracker/requests.ts';
 

@@ -10,7 +10,9 @@ import { textOfHtml } from './html-text.ts';
 import { hasManyNames, MANY_NAMES } from './json.ts';
 import { cutJson } from './json-cut.ts';
 import { mayRound, quoteLongIntegers } from './json-integers.ts';
-import { STATUS_CODES } from './lazy.ts';
+
+/** An `import` would load Node's WebSocket client with it (core/process/node-http.ts). */
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** Maximum text for a model; longer text is cut, with a note. */
 const MAX_TEXT_CHARACTERS = 1024 * 1024;

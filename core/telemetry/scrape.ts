@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { Server as Listener } from 'node:http';
 import type { Server } from '@hapi/hapi';
 import { GatewayError } from '../contract/errors.ts';
-import { createServer } from '../kit/lazy.ts';
+import { createServer } from '../process/node-http.ts';
 import type { TelemetryConfig } from './variables.ts';
 
 /** The part of the configuration that says where `/metrics` is. */

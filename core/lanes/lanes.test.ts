@@ -92,16 +92,18 @@ test('limits that are edited hold from the next call on, and a row that is older
 	const { replicas } = await cluster(t);
 	const { signal } = new AbortController();
 	const enter = (api: LaneApi) => replicas[0].enter(api, { signal, holdMs: HOLD_MS });
-	const narrow = (version: number) => apiWith({ maxConcurrent: 1, maxWaitMs: 300 }, version);
-	const held = await enter(narrow(1));
-	await assert.rejects(enter(narrow(1)), { code: 'rate_limited' });
-	const wide = apiWith({ maxConcurrent: 2, maxWaitMs: 300 }, 2);
-	const second = await enter(wide);
+	/** Whoever is to get a turn may wait long for it, on a busy machine. */
+	const [patientMs, impatientMs] = [HOLD_MS / 2, 300];
+	const held = await enter(apiWith({ maxConcurrent: 1, maxWaitMs: patientMs }, 1));
+	const narrow = apiWith({ maxConcurrent: 1, maxWaitMs: impatientMs }, 2);
+	await assert.rejects(enter(narrow), { code: 'rate_limited' });
+	const second = await enter(apiWith({ maxConcurrent: 2, maxWaitMs: patientMs }, 3));
 	// Calls under way count against the new limits, at the other replica too.
 	await sleep(50);
+	const wide = apiWith({ maxConcurrent: 2, maxWaitMs: impatientMs }, 4);
 	await assert.rejects(replicas[1].enter(wide, { signal, holdMs: HOLD_MS }), { code: 'rate_limited' });
 	held();
-	(await enter(narrow(1)))();
+	(await enter(narrow))();
 	second();
 });
 

@@ -15,7 +15,7 @@ import type { CheckTask, SchemaSource, SchemaText } from './messages.ts';
 import { OutputChecks } from './outputs.ts';
 import { CheckPool } from './pool.ts';
 import { bytesOf, fits, measureSize, SMALL_SIZE } from './size.ts';
-import type { CheckEnding } from './thread.ts';
+import type { CheckEnding, CheckPhase } from './thread.ts';
 
 const CACHE_BYTES = 64 * 1024 * 1024;
 const POINTER = '/parameters';
@@ -78,7 +78,7 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 			}
 			const order = { account: await accountOf(organizationId), organization: organizationId, sizeBytes: bytesOf(size), signal };
 			const ending = await pool.use(order, (run) => run({ type: 'admit', schema }));
-			if (ending.type !== 'admitted') throw refusal(ending, tooSlowToCompile());
+			if (ending.type !== 'admitted') throw refusal(ending, 'compiling');
 		},
 		complete({ tool, whole, filled }, given, signal) {
 			assertObject(given);
@@ -163,19 +163,21 @@ async function checkInThread(
 }
 
 function completed(ending: CheckEnding, args: JsonObject): JsonObject {
-	if (ending.type !== 'checked') throw refusal(ending, tooSlowToCheck());
+	if (ending.type !== 'checked') throw refusal(ending, 'checking');
 	if (ending.faults.length > 0) throw invalidArguments(ending.faults);
 	// The thread received an object, so it returns one.
 	return ending.args === null ? args : (JSON.parse(ending.args) as JsonObject);
 }
 
 const tooSlowToCompile = () =>
-	invalid(POINTER, `${POINTER} takes more than a second to compile: make it smaller, or its patterns shorter.`);
+	invalid(POINTER, `${POINTER} takes more than five seconds to compile: make it smaller, or its patterns shorter.`);
 const tooSlowToCheck = () => invalid('', 'These arguments take more than a second to be checked: send less at once.');
 
-function refusal(ending: CheckEnding, tooSlow: GatewayError): Error {
+/** @param brokenIn the phase in which a thread that died is taken to have been */
+function refusal(ending: CheckEnding, brokenIn: CheckPhase): Error {
 	if (ending.type === 'refused') return new GatewayError(ending.code, ending.message, { details: ending.details });
-	return ending.type === 'crashed' ? new Error(`A checking thread failed: ${ending.stack}`) : tooSlow;
+	if (ending.type === 'crashed') return new Error(`A checking thread failed: ${ending.stack}`);
+	return (ending.type === 'late' ? ending.phase : brokenIn) === 'compiling' ? tooSlowToCompile() : tooSlowToCheck();
 }
 
 function assertObject(args: Json): asserts args is JsonObject {

@@ -38,4 +38,5 @@ export type CheckAnswer =
 	| { type: 'refused'; code: ErrorCode; message: string; details: ErrorDetail[] }
 	| { type: 'crashed'; stack: string };
 
-export type FromThread = { type: 'ready' } | CheckAnswer;
+/** `compiled`: the schema that came with a check is compiled; the check itself begins. */
+export type FromThread = { type: 'ready' } | { type: 'compiled' } | CheckAnswer;

@@ -73,6 +73,6 @@ export class OutputChecks {
 }
 
 function unchecked(ending: CheckEnding): GatewayError {
-	const why = ending.type === 'refused' ? ending.message : 'it takes more than a second.';
+	const why = ending.type === 'refused' ? ending.message : 'it takes too long.';
 	return new GatewayError('upstream_failed', `The result cannot be checked against its output schema: ${why}`);
 }

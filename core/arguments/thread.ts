@@ -6,27 +6,40 @@ import type { CheckAnswer, CheckTask, FromThread, ThreadData } from './messages.
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 16, stackSizeMb: 8 };
-/** Limit of CPU time, which does not depend on how busy the machine is. */
-const MAX_COMPUTED_MS = 1000;
 const LOOK_EVERY_MS = 250;
-/** Limit of wall-clock time, for a machine that gives the thread no CPU; a sixtieth of a core is enough to pass. */
+/** Limit of wall-clock time, for a machine that gives the thread no CPU; a twelfth of a core is enough to pass. */
 const MAX_PASSED_MS = 60_000;
 
-/** `late`: the task took more than a second of CPU time. `broken`: the thread died while running it. */
-export type CheckEnding = CheckAnswer | { type: 'late' } | { type: 'broken' };
+export type CheckPhase = 'compiling' | 'checking';
+
+/**
+ * Limits of CPU time, in milliseconds, which do not depend on how busy the machine is. The size of a schema is limited before it is
+ * compiled, to what takes about a second; a machine that is slower must not refuse what another one has accepted.
+ */
+export const MAX_COMPUTED_MS: Readonly<Record<CheckPhase, number>> = { compiling: 5000, checking: 1000 };
+
+/** `late`: the phase took more than its CPU time. `broken`: the thread died while running the task. */
+export type CheckEnding = CheckAnswer | { type: 'late'; phase: CheckPhase } | { type: 'broken' };
 
 export class CheckThread {
 	/** True once the thread must not be used any more. */
 	isGone = false;
 	readonly ready: Promise<void>;
 	readonly #worker: Worker;
+	readonly #maxComputedMs: typeof MAX_COMPUTED_MS;
 	#onEnd: (ending: CheckEnding) => void = () => undefined;
+	#onCompiled: () => void = () => undefined;
 
-	constructor(workerData: ThreadData) {
+	constructor(workerData: ThreadData, maxComputedMs = MAX_COMPUTED_MS) {
+		this.#maxComputedMs = maxComputedMs;
 		this.#worker = new Worker(SCRIPT, { workerData, env: {}, argv: [], execArgv: [], resourceLimits: RESOURCE_LIMITS });
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
 		this.ready = promise;
-		this.#worker.on('message', (message: FromThread) => (message.type === 'ready' ? resolve() : this.#onEnd(message)));
+		this.#worker.on('message', (message: FromThread) => {
+			if (message.type === 'ready') resolve();
+			else if (message.type === 'compiled') this.#onCompiled();
+			else this.#onEnd(message);
+		});
 		// The exit event that follows rejects the waiting task.
 		this.#worker.on('error', reject);
 		this.#worker.on('exit', () => {
@@ -48,13 +61,14 @@ export class CheckThread {
 		const { promise, resolve } = Promise.withResolvers<CheckEnding>();
 		this.#onEnd = resolve;
 		this.#worker.ref();
-		const stopLooking = this.#limit(resolve);
+		const stopLooking = this.#limit(task.type !== 'admit' && task.schema === null ? 'checking' : 'compiling', resolve);
 		this.#worker.postMessage(task);
 		try {
 			return await promise;
 		} finally {
 			stopLooking();
 			this.#onEnd = () => undefined;
+			this.#onCompiled = () => undefined;
 			this.#worker.unref();
 		}
 	}
@@ -64,17 +78,22 @@ export class CheckThread {
 		void endThread(this.#worker);
 	}
 
-	/** Watches the CPU time. @returns a function that stops watching */
-	#limit(end: (ending: CheckEnding) => void): () => void {
+	/** Watches the CPU time of each phase, of which `phase` is the first. @returns a function that stops watching */
+	#limit(first: CheckPhase, end: (ending: CheckEnding) => void): () => void {
 		const started = performance.now();
+		let phase = first;
 		let before: number | null = null;
+		this.#onCompiled = () => {
+			phase = 'checking';
+			before = null;
+		};
 		const look = async (): Promise<void> => {
 			const computed = await this.#computedMs();
 			if (computed === null) return;
 			before ??= computed;
-			if (computed - before < MAX_COMPUTED_MS && performance.now() - started < MAX_PASSED_MS) return;
+			if (computed - before < this.#maxComputedMs[phase] && performance.now() - started < MAX_PASSED_MS) return;
 			this.kill();
-			end({ type: 'late' });
+			end({ type: 'late', phase });
 		};
 		void look();
 		const timer = setInterval(() => void look(), LOOK_EVERY_MS);

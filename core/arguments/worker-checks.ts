@@ -44,7 +44,10 @@ function answerOutput({ key, schema, data }: Extract<CheckTask, { type: 'output'
 	const known = outputs.get(key);
 	if (!known && schema === null) return { type: 'unknown' };
 	const check = known ?? compileOutput(schema?.schema ?? {});
-	if (!known && schema) outputs.put(key, check, bytesOf(measureSize(schema.schema, '/outputSchema')));
+	if (!known && schema) {
+		outputs.put(key, check, bytesOf(measureSize(schema.schema, '/outputSchema')));
+		send({ type: 'compiled' });
+	}
 	return { type: 'checked', faults: check(JSON.parse(data) as Json), args: null };
 }
 
@@ -61,6 +64,7 @@ function read(source: SchemaSource): JsonSchema {
 function remember(key: string, schema: JsonSchema, filling: Filling): ArgumentCheck {
 	const { check } = compileSchema(schema, filling);
 	compiled.put(key, check, bytesOf(measureSize(schema, POINTER)));
+	send({ type: 'compiled' });
 	return check;
 }
 

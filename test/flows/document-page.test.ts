@@ -9,6 +9,7 @@ import { type Account, registerAccount, startTestService, type TestService } fro
 
 /** Reading the whole document takes more calls of functions than that each time; the test makes about a third of them. */
 const MANY_CALLS = 50_000_000;
+const TELEPHONE = { width: 390, height: 844 };
 
 let service: TestService;
 let account: Account;
@@ -81,7 +82,9 @@ test('whoever types the address of the service reads the whole page, and tries a
 	assert.equal(await page.locator('.opblock').count(), 0, 'no operation is unfolded');
 	assert.match((await page.locator('#operations-tag-gateways').textContent()) ?? '', /Gateways with their tools/);
 	await authorize(page);
+	await page.setViewportSize(TELEPHONE);
 	assert.match(await execute(page, { tag: 'plugins', id: 'listPlugins' }), /^200/);
+	assert.equal(await page.evaluate('document.documentElement.scrollWidth'), TELEPHONE.width, 'nothing is wider than the window');
 	assert.deepEqual(complaints, []);
 	await page.close();
 });

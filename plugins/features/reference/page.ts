@@ -12,6 +12,9 @@ const { resolve } = createRequire(import.meta.url);
 const POLICY =
 	"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/** The document has no links between operations, and their column makes the page wider than a telephone. */
+const STYLE = '.swagger-ui .response-col_links { display: none }';
+
 const HTML = `<!doctype html>
 <html lang="en">
 <head>
@@ -19,6 +22,7 @@ const HTML = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Gatehouse API</title>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<style>${STYLE}</style>
 <link rel="icon" href="/docs/favicon-32x32.png">
 </head>
 <body>

@@ -77,9 +77,13 @@ export class Relay {
 		time.end(reason);
 	}
 
-	/** Forgets the questions of a request that is over. */
-	forget(running: Running): void {
-		for (const [id, one] of this.#asked) if (one === running) this.#asked.delete(id);
+	/** Withdraws the questions of a request that is over: the client would go on showing them, and nobody waits for an answer. */
+	async withdraw(running: Running): Promise<void> {
+		const open = [...this.#asked].filter(([, one]) => one === running).map(([id]) => id);
+		for (const id of open) {
+			this.#asked.delete(id);
+			await this.#context.send(notification('notifications/cancelled', { requestId: id, reason: 'The request that asked is over.' }));
+		}
 	}
 
 	async #say(message: Notice, running: Running): Promise<void> {
@@ -87,12 +91,12 @@ export class Relay {
 		if (message.kind === 'request') {
 			running.time.pause();
 			this.#asked.set(message.id, running);
-		} else if (message.method === 'notifications/cancelled') this.#withdraw(message.params['requestId']);
+		} else if (message.method === 'notifications/cancelled') this.#goOn(message.params['requestId']);
 		await running.say(message.text);
 	}
 
 	/** The gateway no longer waits for the user. */
-	#withdraw(id: unknown): void {
+	#goOn(id: unknown): void {
 		const running = this.#asked.get(id as Id);
 		if (!running) return;
 		this.#asked.delete(id as Id);

@@ -120,6 +120,27 @@ test('the time in which the user is asked does not count, and the answer goes ba
 	assert.ok(!asked.some(({ id }) => id === 'ask-none'), 'an answer to no question is dropped');
 });
 
+test('a question of a call that breaks is withdrawn, and one that was answered is not', async (t) => {
+	let broken: ServerResponse | undefined;
+	const { sent, send, answer } = await connect(t, (message, response) => {
+		if (message.method === 'initialize') return rpc(response, message.id, { protocolVersion: '2025-11-25' });
+		response.writeHead(200, { 'content-type': 'text/event-stream' });
+		for (const id of ['first', 'second'])
+			response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, method: 'elicitation/create', params: {} })}\n\n`);
+		broken = response;
+	});
+	send(initialize);
+	await answer(0);
+	send(call(1, 'asks'));
+	await until(() => sent.filter(({ method }) => method === 'elicitation/create').length === 2, 'both questions');
+	send({ id: 'first', result: { action: 'decline' } });
+	broken?.destroy();
+	assert.equal((await answer(1)).result.isError, true);
+	const withdrawn = () => sent.filter(({ method }) => method === 'notifications/cancelled').map(({ params }) => params.requestId);
+	await until(() => withdrawn().length > 0, 'the question is withdrawn');
+	assert.deepEqual(withdrawn(), ['second']);
+});
+
 test('a credential that is refused is read again, and the request is sent with the newer one', async (t) => {
 	const { send, answer, asked, told } = await connect(t, ({ id }, response, { headers }) => {
 		if (headers.authorization === 'Bearer new') return rpc(response, id, { content: [] });

@@ -149,8 +149,8 @@ export class Session {
 			await running.answer(failed(request, error));
 		} finally {
 			running.time.clear();
-			this.#relay.forget(running);
 			this.#running.remove(id);
+			await this.#relay.withdraw(running);
 		}
 	}
 

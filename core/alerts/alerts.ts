@@ -34,7 +34,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Timers of replicas are not in step: a turn may come a little early. */
 const EARLY = 0.75;
 const PAGE = 200;
-/** The most messages that one turn sends, documents that it reads, broken credentials that a process knows, and APIs that are gone. */
+/** The most messages that one turn sends, documents that it reads, broken credentials that a process knows, and what nothing else ends. */
 const TOLD = 500;
 const DOCUMENTS = 4;
 const BROKEN = 10_000;
@@ -97,7 +97,7 @@ class Turns {
 		this.#parts.health.know(broken.map(({ organizationId, apiId }) => ({ organizationId, id: apiId })));
 		if (!(await alertDesk.take('rules', this.#everyMs * EARLY))) return;
 		await this.#run(() => this.#measure(), 'the rules of alerts');
-		await this.#run(() => this.#endOrphans(), 'alerts of APIs that are gone');
+		await this.#run(() => this.#endOrphans(), 'alerts that nothing else ends');
 		await this.#run(() => this.#tell(), 'alerts that wait');
 		const due = await alertDesk.watched(this.#parts.watchMs ?? DAY_MS, DOCUMENTS);
 		// A document may take minutes: the next turn does not wait for it.
@@ -129,10 +129,12 @@ class Turns {
 		}
 	}
 
-	/** Ends what nothing else would: an API that is gone is neither called nor read again. */
+	/** Ends what nothing else would: what is no longer looked at is neither measured, called nor read again. */
 	async #endOrphans(): Promise<void> {
-		for (const { rule, subject } of await this.#parts.store.alertDesk.orphans(ORPHANS))
-			await this.#change(rule, { type: 'api', id: subject }, { change: 'end', digest: null, found: {} });
+		for (const { rule, subject } of await this.#parts.store.alertDesk.orphans(ORPHANS)) {
+			const type = MEASURED.includes(rule.kind) ? 'tool' : 'api';
+			await this.#change(rule, { type, id: subject }, { change: 'end', digest: null, found: {} });
+		}
 	}
 
 	/** Keeps a change with its message. @returns whether it is one */

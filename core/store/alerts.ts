@@ -70,7 +70,7 @@ export interface AlertDesk {
 	open(ruleIds: readonly string[]): Promise<AlertIncident[]>;
 	/** Reads the APIs with an open incident of this kind. */
 	openApis(kind: AlertKind, limit: number): Promise<{ organizationId: string; apiId: string }[]>;
-	/** Reads open incidents of APIs that are gone, with their active rules. */
+	/** Reads open incidents that no look would end, with their rules: of a rule that is off, or an API whose credential or watch is gone. */
 	orphans(limit: number): Promise<{ rule: AlertRuleRow; subject: string }[]>;
 	/** Opens an incident with its message, unless it is open with the same digest. @returns whether it did */
 	begin(

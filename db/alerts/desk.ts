@@ -32,10 +32,16 @@ SELECT DISTINCT i.organization_id AS "organizationId", i.subject AS "apiId" FROM
 JOIN alert_incidents i ON i.organization_id = r.organization_id AND i.rule_id = r.id
 WHERE r.status = 'active' AND r.kind = $1 AND i.is_open LIMIT $2`;
 
+/** A rule that is off is not looked at; an API that is gone, or has no credential, or is not watched, is neither called with one nor read. */
 const ORPHANS = `
 SELECT ${RULE}, i.subject FROM alert_rules r JOIN alert_incidents i ON i.organization_id = r.organization_id AND i.rule_id = r.id
-WHERE r.status = 'active' AND r.kind IN ('credential', 'document') AND i.is_open
-	AND NOT EXISTS (SELECT FROM apis a WHERE a.organization_id = i.organization_id AND a.id::text = i.subject) LIMIT $1`;
+WHERE i.is_open AND (
+	r.status <> 'active'
+	OR (r.kind = 'credential' AND NOT EXISTS (
+		SELECT FROM api_credentials c WHERE c.organization_id = i.organization_id AND c.api_id::text = i.subject))
+	OR (r.kind = 'document' AND NOT EXISTS (
+		SELECT FROM apis a WHERE a.organization_id = i.organization_id AND a.id::text = i.subject AND a.watch IS NOT NULL))
+) LIMIT $1`;
 
 // Without a rule there is nothing to tell: it may have been removed meanwhile.
 const BEGIN = `

@@ -177,6 +177,31 @@ test('an alert about an API that is removed is over', async () => {
 	);
 });
 
+test('an alert is over when the credential is removed, or the rule is switched off; switched on again, it alerts again', async () => {
+	const { id, toolId } = await importedApi();
+	const credential = { type: 'bearer_token', credentials: { token: 'old-token-8c3' } };
+	must(await account.post(`/apis/${id}/credentials`, credential), 201);
+	const [rule, measured] = [
+		await made({ kind: 'credential', apiId: id }),
+		await made({ kind: 'error_rate', toolId, bound: 0.1, minCalls: 1 }),
+	];
+	const types = (which: { id: string }): string[] => of(which).map(({ body }) => body.type);
+	api.status = 401;
+	await run(toolId, 3);
+	await Promise.all([arrived(rule, 1), arrived(measured, 1)]);
+	must(await account.del(`/apis/${id}/credentials/bearer_token`, undefined), 200);
+	must(await account.patch(`/alerts/${measured.id}`, { status: 'inactive' }), 200);
+	await Promise.all([arrived(rule, 2), arrived(measured, 2)]);
+	const { subject } = of(measured)[1]?.body.data ?? {};
+	assert.deepEqual([subject.type, subject.id], ['tool', toolId]);
+	must(await account.patch(`/alerts/${measured.id}`, { status: 'active' }), 200);
+	must(await account.post(`/apis/${id}/credentials`, credential), 201);
+	await run(toolId, 3);
+	await Promise.all([arrived(rule, 3), arrived(measured, 3)]);
+	api.status = 200;
+	for (const one of [rule, measured]) assert.deepEqual(types(one), ['alert.opened', 'alert.recovered', 'alert.opened']);
+});
+
 test('a document that changed is told with the difference, which is not imported; and again when it is taken in', async () => {
 	const { id } = await importedApi();
 	const rule = await made({ kind: 'document', apiId: id });
@@ -193,7 +218,10 @@ test('a document that changed is told with the difference, which is not imported
 	await until(() => of(rule).some(({ body }) => body.data.changes?.removed === 1), 'another difference');
 	must(await account.post(`/apis/${id}/import-schema`, { schemaUrl: `${api.origin}/openapi.json` }), 200);
 	await until(() => of(rule).at(-1)?.body.type === 'alert.recovered', 'the end');
+	api.document = documentWith('get_pet');
+	await until(() => of(rule).at(-1)?.body.type === 'alert.opened', 'one more difference');
 	must(await account.patch(`/apis/${id}`, { watch: null }), 200);
+	await until(() => of(rule).at(-1)?.body.type === 'alert.recovered', 'the end of an alert about what is no longer watched');
 });
 
 test('a test message says that it is one, and is repeated until it is taken', async () => {

@@ -90,7 +90,7 @@ const updateRule = (core: Core): ServerRoute =>
 		path: '/alerts/{alertId}',
 		id: 'updateAlertRule',
 		summary: 'Changes the given fields of an alert rule.',
-		description: 'The caller needs `analytics:read`, too.',
+		description: 'A rule that is switched off tells that what it found is over, and nothing more. The caller needs `analytics:read`, too.',
 		need: 'gateway:write',
 		body: UPDATE,
 		answer: RULE,

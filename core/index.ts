@@ -81,6 +81,7 @@ export { isStrictSchema } from './models/strict-schema.ts';
 export { readStructured, repairing } from './models/structured.ts';
 export { compileCacheFolder } from './process/compile-cache.ts';
 export { endThread } from './process/end-thread.ts';
+export { CLOCK_TOLERANCE_SECONDS } from './secrets/tokens.ts';
 export { tracedMessage } from './telemetry/work-spans.ts';
 export { failureOf } from './tools/failed-runs.ts';
 export { hintsOf, isAdding } from './tools/hints.ts';

@@ -96,6 +96,7 @@ const OPERATORS: [id: string, payload: object, claims: object][] = [
 		{ sub: 'bot', exp: now + 3600, nbf: now - 1, scope: 'a b' },
 		{ subject: 'bot', exp: now + 3600, scopes: ['a', 'b'] },
 	],
+	['a time that is a clock’s difference away', { sub: 'bot', nbf: now + 20, iat: now + 20 }, { subject: 'bot', exp: null, scopes: [] }],
 	['scopes in lists', { sub: 'bot', scope: ['a', 5], scp: ['b c'] }, { subject: 'bot', exp: null, scopes: ['a', 'b', 'c'] }],
 	['another issuer and audience', { sub: 'bot', iss: 'ci', aud: ['x', 'y'] }, { subject: 'bot', exp: null, scopes: [] }],
 ];

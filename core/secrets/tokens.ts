@@ -11,6 +11,9 @@ export const TOKEN_LIFETIME_SECONDS = 24 * 60 * 60;
 /** Time for which a login can be refreshed. */
 export const LOGIN_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
 
+/** The tolerated difference between our clock and that of whoever issues a token, which is good from its `nbf` on. */
+export const CLOCK_TOLERANCE_SECONDS = 30;
+
 /** Prefix of a gateway's API keys (specification 2). */
 export const GATEWAY_KEY_PREFIX = 'svc_gw_';
 /** Prefix of users' own long-lived keys (specification 5.1 rule 4). */
@@ -142,7 +145,7 @@ function assertTime({ exp, nbf }: Record<string, unknown>, artifacts: Artifacts)
 		throw refused('Token expired.', cause);
 	}
 	// @hapi/jwt checks `nbf` only when it checks a payload as a whole.
-	if (typeof nbf === 'number' && nbf > Date.now() / 1000) throw refused('Invalid token.');
+	if (typeof nbf === 'number' && nbf > Date.now() / 1000 + CLOCK_TOLERANCE_SECONDS) throw refused('Invalid token.');
 }
 
 function decode(token: string): Opened {

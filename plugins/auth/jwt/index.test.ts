@@ -38,7 +38,12 @@ describe('jwt with a secret of its own (specification 5.2, 2)', () => {
 	});
 
 	test('admits by sub or userId, and nobody without either', async () => {
-		for (const claims of [{ sub: 'a' }, { userId: 'a' }, { sub: 'é漢', exp: seconds() + 60 }, { sub: 'a', nbf: seconds() - 5 }]) {
+		const timed = [
+			{ sub: 'é漢', exp: seconds() + 60 },
+			{ sub: 'a', nbf: seconds() - 5 },
+			{ sub: 'a', nbf: seconds() + 25, iat: seconds() + 25 },
+		];
+		for (const claims of [{ sub: 'a' }, { userId: 'a' }, ...timed]) {
 			assert.equal(await statusOf(gateway.url, hs256(claims, SECRET)), 200, JSON.stringify(claims));
 		}
 		const bad = [{}, { sub: '' }, { sub: 1 }, { sub: 1, userId: 'a' }, { sub: 'a\0b' }, { sub: '\ud800' }, { sub: 'a'.repeat(256) }];

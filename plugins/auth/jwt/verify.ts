@@ -6,6 +6,7 @@ import {
 	asGatewayError,
 	audiencesOf,
 	type Caller,
+	CLOCK_TOLERANCE_SECONDS,
 	type Context,
 	claimedScopes,
 	GatewayError,
@@ -43,7 +44,13 @@ export const refused = (cause?: unknown): GatewayError =>
 export async function verify(token: string, config: JwtConfig, context: Context): Promise<Verified> {
 	const { issuer, audience, jwksUrl, requireExpiry = jwksUrl !== undefined } = config;
 	const algorithms = config.secret === undefined ? [...(config.algorithms ?? DEFAULT_ALGORITHMS)] : ['HS256'];
-	const options = { algorithms, ...(issuer !== undefined && { issuer }), ...(requireExpiry && { requiredClaims: ['exp'] }) };
+	// An `exp` is past to the second: whoever verifies here compares it with the time of each call.
+	const options = {
+		algorithms,
+		clockTolerance: CLOCK_TOLERANCE_SECONDS,
+		...(issuer !== undefined && { issuer }),
+		...(requireExpiry && { requiredClaims: ['exp'] }),
+	};
 	const payload = await verifyToken(token, keysOf(config), options, context).catch(refuse);
 	assertAudience(payload, audience);
 	const expiresAtMs = payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1000;

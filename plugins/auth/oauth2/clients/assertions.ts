@@ -5,6 +5,7 @@ import {
 	asGatewayError,
 	audiencesOf,
 	type Call,
+	CLOCK_TOLERANCE_SECONDS,
 	type Context,
 	type KeySetRules,
 	lazy,
@@ -26,8 +27,6 @@ const MAX_LENGTH = 8192;
  * remembered as long.
  */
 const MAX_SECONDS = 60 * 60;
-/** The tolerated difference between the clocks of client and server. */
-const TOLERANCE_SECONDS = 30;
 /** The tolerated difference between the clocks of replicas and of the database. */
 const MARGIN_SECONDS = 5 * 60;
 /** The limits for keys of a client, lower than for a configured issuer's, since anyone may publish a client. */
@@ -71,12 +70,12 @@ export async function assertSigned(
 	const algorithms = client.signingAlg === null ? [...PUBLIC_KEY_ALGORITHMS] : [client.signingAlg];
 	// RFC 7523 §3: "For client authentication, the subject MUST be the "client_id" of the OAuth client", who issues it as well (RFC 7521
 	// §5.1); "The JWT MUST contain an "exp" (expiration time) claim".
-	const expected = { issuer: client.id, subject: client.id, requiredClaims: ['exp'], clockTolerance: TOLERANCE_SECONDS };
+	const expected = { issuer: client.id, subject: client.id, requiredClaims: ['exp'], clockTolerance: CLOCK_TOLERANCE_SECONDS };
 	const claims = await verifyToken(assertion, toTokenKeys(client.keys), { algorithms, ...expected }, call).catch(refuse);
 	assertAudience(claims, base);
 	const leftSeconds = Number(claims.exp) - Date.now() / 1000;
-	if (leftSeconds > MAX_SECONDS + TOLERANCE_SECONDS) throw bad('exp of client_assertion must be at most an hour away');
-	const ttlMs = (leftSeconds + TOLERANCE_SECONDS + MARGIN_SECONDS) * 1000;
+	if (leftSeconds > MAX_SECONDS + CLOCK_TOLERANCE_SECONDS) throw bad('exp of client_assertion must be at most an hour away');
+	const ttlMs = (leftSeconds + CLOCK_TOLERANCE_SECONDS + MARGIN_SECONDS) * 1000;
 	const key = usedKey(client, claims, assertion);
 	if (usedAt && !(await usedAt.records.add(key, {}, { ttlMs }))) throw bad('client_assertion has been used');
 }

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { asGatewayError, type Context, type Records } from '../../../core/index.ts';
 import { fakeCall } from '../../../testing/index.ts';
-import { createGrant, findRefresh, type Rotation, rotate } from './grants.ts';
+import { createGrant, endAccess, findAccess, findRefresh, type Rotation, rotate, type Tokens } from './grants.ts';
 import oauth2 from './index.ts';
 import { Turns } from './turns.ts';
 
@@ -23,7 +23,7 @@ async function setScene(t: TestContext) {
 	const found = (await findRefresh(tokens.refresh ?? '', call)) ?? assert.fail('no grant');
 	const counted = { reads: 0, writes: 0 };
 	/** Each request has records of its own. */
-	const send = (signal = call.signal, fails = false): Promise<Rotation> => {
+	const contextOf = (signal = call.signal, fails = false): Context => {
 		const { records } = call;
 		const get: Records['get'] = async (key) => {
 			counted.reads++;
@@ -36,11 +36,15 @@ async function setScene(t: TestContext) {
 			await immediate();
 			return records.update(...asked);
 		};
-		const context = { memo: call.memo.bind(call), signal, records: { get, update } };
-		// The rotation uses nothing else of its context.
-		return rotate(found, ASKED, context as unknown as Context);
+		// Neither a rotation nor the end of a token uses anything else of its context.
+		return { memo: call.memo.bind(call), signal, records: { get, update } } as unknown as Context;
 	};
-	return { send, counted };
+	const send = (signal?: AbortSignal, fails?: boolean): Promise<Rotation> => rotate(found, ASKED, contextOf(signal, fails));
+	const end = async ({ access }: Tokens): Promise<boolean> => {
+		const { grantId, id } = (await findAccess(access, call)) ?? assert.fail('no token');
+		return endAccess(grantId, id, contextOf());
+	};
+	return { send, end, counted };
 }
 
 const isIssued = (rotation: Rotation): boolean => typeof rotation === 'object';
@@ -51,6 +55,14 @@ test(`${MOST} refreshes at once read and write the grant once each, and get a pa
 	assert.ok(rotations.every(isIssued));
 	assert.deepEqual(counted, { reads: MOST, writes: MOST });
 	assert.equal(await send(), 'again');
+});
+
+test('access tokens that are ended at once read and write the grant once each', async (t) => {
+	const { send, end, counted } = await setScene(t);
+	const pairs = (await Promise.all(Array.from({ length: 5 }, () => send()))).filter((one) => typeof one === 'object');
+	Object.assign(counted, { reads: 0, writes: 0 });
+	assert.deepEqual(await Promise.all(pairs.map(end)), Array(5).fill(true));
+	assert.deepEqual(counted, { reads: 5, writes: 5 });
 });
 
 test('a refresh that fails, and one whose client leaves, keep no other from its turn', async (t) => {

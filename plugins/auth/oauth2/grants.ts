@@ -226,8 +226,11 @@ export async function grantor({ userId, grantId, grantedAt }: Found, context: Co
 export const endGrant = async (id: string, { records }: Pick<Context, 'records'>): Promise<boolean> =>
 	(await records.drop(grantTag(id))) > 0;
 
-/** Ends one access token. @returns whether there was one */
-export async function endAccess(grantId: string, accessId: string, { records }: Pick<Context, 'records'>): Promise<boolean> {
+/** Ends one access token. @returns whether there was one. @throws unavailable for a request whose time is over before its turn */
+export const endAccess = (grantId: string, accessId: string, context: Context): Promise<boolean> =>
+	inTurn(grantId, context, () => endAccessNow(grantId, accessId, context));
+
+async function endAccessNow(grantId: string, accessId: string, { records }: Context): Promise<boolean> {
 	for (let tries = 0; tries < MAX_TRIES; tries++) {
 		const record = await records.get(grantTag(grantId));
 		if (!record) return false;

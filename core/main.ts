@@ -15,10 +15,15 @@ import type { Report } from './tracker/faults.ts';
 
 /** The time limit of the whole stop of a service. */
 const GRACE_MS = DRAIN_MS + 5000;
+/** The commands that take no arguments. */
+const BARE = ['migrate', 'rotate-key'];
 
 /** Without a command it serves; `dev` serves with a folder of plugins; `migrate` migrates the database and ends, `check` checks plugins. */
 async function run(command: string | undefined, args: readonly string[]): Promise<void> {
 	if (command === 'check') return runCheck(args);
+	// An argument that is passed over would do what somebody only asked about.
+	if (BARE.includes(command ?? '') && args.length > 0)
+		throw new Error(`Usage: ${command}, without arguments; the environment configures it.`);
 	const pluginFolder = command === SERVE_FOLDER ? args[0] : undefined;
 	const developed = command === 'dev' ? folderOf(args) : null;
 	const checked = checkConfig();

@@ -1,7 +1,8 @@
-// A start that a package of plugins prevents, seen from outside: the sentence on standard error, and the exit code.
+// A start that a package of plugins prevents, and commands with arguments that they do not take, seen from outside: the sentence on standard
+// error, and the exit code.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -24,4 +25,19 @@ test('a package that throws and leaves a timer behind ends the process with its 
 			.lines()
 			.some(({ msg, package: name, version }) => msg === 'loading a package of plugins' && name === 'acme-x' && version === '1.2.3'),
 	);
+});
+
+test('a command that takes no arguments does nothing with one', async (t) => {
+	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-asked-'));
+	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	const dataDir = join(folder, 'data');
+	for (const [command, argument] of [
+		['rotate-key', '--help'],
+		['migrate', 'status'],
+	] as const) {
+		await using asked = start({ SVC_DATA_DIR: dataDir, PORT: String(await freePort()) }, [command, argument]);
+		assert.equal(await asked.ended, 1);
+		assert.match(asked.output(), new RegExp(`^Usage: ${command}, without arguments; the environment configures it\\.$`, 'm'));
+	}
+	assert.equal(existsSync(dataDir), false);
 });

@@ -206,6 +206,7 @@ test('what cannot be asked is a 400 that names the parameter', async () => {
 		[`timeseries?since=${old}&until=2020-01-02&interval=minute`, 'interval'],
 		['timeseries?since=2026-01-02&until=2026-01-01', 'since'],
 		[`overview?since=${old}`, 'since'],
+		['overview?since=9999-12-30&until=9999-12-31T00:00:01Z', 'until'],
 		[`costs?since=2026-01-01&until=2026-06-01`, 'since'],
 		['timeseries?toolId=x', 'toolId'],
 		['timeseries?client=a&caller=b', ''],

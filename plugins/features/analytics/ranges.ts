@@ -20,6 +20,8 @@ type Interval = (typeof INTERVALS)[number];
 /** Buckets of minutes are kept for three days, and one of them must have passed whole. */
 const MINUTES_MS = 3 * DAY_MS;
 const MOST_DAYS = 1100;
+/** The last time whose bucket of a day ends in a year of four digits. */
+const LATEST = new Date('9999-12-31T00:00:00Z');
 /** The most buckets of a series. */
 const MOST_POINTS = 1500;
 
@@ -55,6 +57,7 @@ export function rangeOf(request: Request, purpose: 'series' | 'list'): Omit<Metr
 	// The query has passed RANGE and INTERVAL.
 	const { until: end = new Date(), since: begin = new Date(end.getTime() - DAY_MS), interval } = request.query as RangeQuery;
 	if (begin >= end) throw invalid('query/since', 'since must be before until.');
+	if (end > LATEST) throw invalid('query/until', 'until must be 9999-12-31 at the latest.');
 	const lengthMs = end.getTime() - begin.getTime();
 	if (lengthMs > MOST_DAYS * DAY_MS) throw invalid('query/since', `The range must not be longer than ${MOST_DAYS} days.`);
 	const hasMinutes = begin.getTime() > Date.now() - MINUTES_MS;

@@ -113,6 +113,7 @@ export { saveContext } from './management/save-context.ts';
 export { plainSlug, slugs } from './management/slugs.ts';
 export { answerEvents } from './management/streaming.ts';
 export { llmProviderLocation } from './models/connections.ts';
+export { inDollars } from './models/costs.ts';
 export { KIND_NAMES, KINDS } from './registry/kinds.ts';
 export type { Registry } from './registry/registry.ts';
 export { unknownType } from './registry/registry.ts';

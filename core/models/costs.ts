@@ -10,6 +10,9 @@ const list = lazy(() => import('@pydantic/genai-prices'));
 
 const MILLION = 1_000_000;
 
+/** Converts to dollars, to twelve digits: sums of parts of a millionth end in the noise of binary fractions. */
+export const inDollars = (microUsd: number): number => Number((microUsd / MILLION).toPrecision(12));
+
 type Pricing = Pick<LlmProviderRow, 'provider' | 'prices'>;
 
 /** Returns what a call costs in millionths of a US dollar; null when it is unknown. */

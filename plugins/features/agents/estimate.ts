@@ -2,10 +2,19 @@
 
 import type { ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { type AgentRow, type Core, count, isObject, type JsonObject, operation, type PipelineStep, shape } from '../../../core/features.ts';
+import {
+	type AgentRow,
+	type Core,
+	count,
+	inDollars,
+	isObject,
+	type JsonObject,
+	operation,
+	type PipelineStep,
+	shape,
+} from '../../../core/features.ts';
 import { findAgent } from './find.ts';
 
-const MILLION = 1_000_000;
 /** Fewer executions than these say little. */
 const ENOUGH = 5;
 const CHARS_PER_TOKEN = 4;
@@ -40,7 +49,7 @@ export const estimateRoute = (core: Core): ServerRoute =>
 			const { executions, cost } = await core.store.agents.history(agent.organizationId, agent.id, agent.version);
 			if (!cost || executions < ENOUGH) return { ...(await byPipeline(agent, core)), currency: 'USD', basis: 'pipeline', executions };
 			const assumptions = [`The latest ${executions} successful executions of this version; those of unknown cost are left out.`];
-			const [min, typical, max] = [cost.min, cost.typical, cost.max].map((value) => value / MILLION);
+			const [min, typical, max] = [cost.min, cost.typical, cost.max].map(inDollars);
 			return { min, typical, max, currency: 'USD', basis: 'history', executions, assumptions };
 		},
 	});
@@ -75,7 +84,7 @@ async function byPipeline(agent: AgentRow, core: Core): Promise<Sums> {
 		return { min: null, typical: null, max: null, assumptions };
 	}
 	const known = priced.filter((one) => one !== null);
-	const sum = (of: (one: Spread) => number): number => known.reduce((total, one) => total + of(one), 0) / MILLION;
+	const sum = (of: (one: Spread) => number): number => inDollars(known.reduce((total, one) => total + of(one), 0));
 	return { min: sum(({ min }) => min), typical: sum(({ typical }) => typical), max: sum(({ max }) => max), assumptions };
 }
 

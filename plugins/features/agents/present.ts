@@ -6,6 +6,7 @@ import {
 	count,
 	type Execution,
 	type ExecutionSummary,
+	inDollars,
 	jsonObject,
 	present,
 	type QuestionRow,
@@ -15,8 +16,6 @@ import {
 	timestamp,
 	uuid,
 } from '../../../core/features.ts';
-
-const MILLION = 1_000_000;
 
 const nullable = (schema: Joi.Schema): Joi.Schema => schema.allow(null);
 const anything = Joi.any().description('Any JSON value.');
@@ -126,7 +125,7 @@ function fieldsOf({ run, tokensUsed, cost }: ExecutionSummary, isAsked: boolean)
 		executionId: run.id,
 		status: statusOf(run),
 		statusDetail: detailOf(run, isAsked),
-		...{ trigger: run.trigger, duration: durationOf(run), tokensUsed, cost: cost === null ? null : cost / MILLION },
+		...{ trigger: run.trigger, duration: durationOf(run), tokensUsed, cost: cost === null ? null : inDollars(cost) },
 		error: run.error && { code: run.error.code, message: run.error.message },
 		...{ retryOf: run.originId, parentId: run.parentId },
 		...{ createdAt: run.createdAt, startedAt: run.startedAt, finishedAt: run.finishedAt },

@@ -2,10 +2,9 @@
 
 import type { ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { type Core, count, invalid, operation, organizationOf, shape, text } from '../../../core/features.ts';
+import { type Core, count, inDollars, invalid, operation, organizationOf, shape, text } from '../../../core/features.ts';
 import { RANGE, rangeOf } from './ranges.ts';
 
-const MILLION = 1_000_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MOST_DAYS = 100;
 /** The connections with the most cost; an organization has few. */
@@ -45,11 +44,12 @@ export const costRoute = (core: Core): ServerRoute =>
 			const found = await core.store.analytics.spread(organizationOf(request).id, range, { dimension: 'provider', limit: PROVIDERS });
 			const shown = found.map(({ bucket, value, calls, inputTokens, outputTokens, cachedTokens, costMicroUsd, unpriced }) => ({
 				...{ date: bucket.toISOString().slice(0, 10), providerId: value },
-				...{ calls, inputTokens, outputTokens, cachedTokens, cost: costMicroUsd / MILLION, unpriced },
+				...{ calls, inputTokens, outputTokens, cachedTokens, cost: inDollars(costMicroUsd), unpriced },
 			}));
 			const sum = (name: keyof typeof FIELDS): number => shown.reduce((total, day) => total + day[name], 0);
 			const names = Object.keys(FIELDS) as (keyof typeof FIELDS)[];
-			return { days: shown, total: Object.fromEntries(names.map((name) => [name, sum(name)])) };
+			const cost = inDollars(found.reduce((total, { costMicroUsd }) => total + costMicroUsd, 0));
+			return { days: shown, total: { ...Object.fromEntries(names.map((name) => [name, sum(name)])), cost } };
 		},
 	});
 

@@ -15,3 +15,9 @@ test('a request that only listened is a call, and in neither the mean nor the pe
 	assert.equal(shownOf(rows.slice(2)).duration.mean, null);
 	assert.equal(presentSums().duration.mean, null);
 });
+
+test('the sum of costs has no noise of binary fractions', () => {
+	const { cells } = batchOf([0.1, 0.2].map((costMicroUsd) => requestRow({ kind: 'model', costMicroUsd })));
+	const { cost } = presentSums(added(cells.filter(({ resolution, dimension }) => resolution === 'day' && dimension === '')));
+	assert.equal(cost, 0.0000003);
+});

@@ -1,9 +1,8 @@
 // Sums as answers show them: rates, means and percentiles are derived here.
 
 import Joi from 'joi';
-import { count, percentile, type Sums, shape, text, timestamp } from '../../../core/features.ts';
+import { count, inDollars, percentile, type Sums, shape, text, timestamp } from '../../../core/features.ts';
 
-const MILLION = 1_000_000;
 const milliseconds = Joi.number().min(0).allow(null);
 
 const DURATION = shape({
@@ -77,7 +76,7 @@ export function presentSums(sums: Sums = NOTHING) {
 			...{ mean: mean(durationMs, timed), p50: share(0.5), p95: share(0.95), p99: share(0.99) },
 			...{ upstream: mean(upstreamMs), waiting: mean(waitingMs) },
 		},
-		...{ bytesIn, bytesOut, inputTokens, outputTokens, cachedTokens, cost: costMicroUsd / MILLION, unpriced },
+		...{ bytesIn, bytesOut, inputTokens, outputTokens, cachedTokens, cost: inDollars(costMicroUsd), unpriced },
 	};
 }
 

@@ -12,6 +12,7 @@ import {
 	exportRows,
 	filterOf,
 	grouped,
+	inDollars,
 	type LoggedRequest,
 	listQuery,
 	operation,
@@ -28,7 +29,6 @@ import {
 import { namesOf } from './names.ts';
 import { payloadRoute } from './payloads.ts';
 
-const MILLION = 1_000_000;
 /** The most lines of an export. */
 const EXPORTED = 100_000;
 
@@ -178,7 +178,7 @@ function presentRequest({
 	const { startedAt, inputTokens, outputTokens, cachedTokens, bytesIn, bytesOut, ...rest } = row;
 	return {
 		...{ startedAt, ...rest, duration: durationMs, upstream: upstreamMs, waiting: waitingMs, bytesIn, bytesOut },
-		...{ inputTokens, outputTokens, cachedTokens, cost: costMicroUsd === null ? null : costMicroUsd / MILLION },
+		...{ inputTokens, outputTokens, cachedTokens, cost: costMicroUsd === null ? null : inDollars(costMicroUsd) },
 	};
 }
 

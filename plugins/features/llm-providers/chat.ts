@@ -10,6 +10,7 @@ import {
 	type ChatEnd,
 	type Core,
 	clientSignal,
+	inDollars,
 	type LlmProviderRow,
 	operation,
 	organizationOf,
@@ -38,7 +39,6 @@ interface ChatBody {
 }
 
 const ERRORS = ['conflict', 'rate_limited', 'upstream_failed', 'upstream_timeout', 'egress_refused'] as const;
-const MILLION = 1_000_000;
 
 export const chatRoutes = (core: Core): ServerRoute[] => [
 	operation({
@@ -153,7 +153,7 @@ class Turn {
 		return present(CHAT_ANSWER, {
 			...{ message: this.#text, model, finishReason: reason, sessionId },
 			usage: usage && tokens,
-			cost: costMicroUsd === null ? null : costMicroUsd / MILLION,
+			cost: costMicroUsd === null ? null : inDollars(costMicroUsd),
 			responseTime: Math.round(performance.now() - this.#startedMs),
 		});
 	}

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-const PRICES = { 'small-2026': { input: 2, output: 10, cached: 1 } };
+const PRICES = { 'small-2026': { input: 2, output: 10, cached: 1 }, 'tiny-2026': { input: 0.05, output: 0.07 } };
 /** The cost of the server’s answers by these prices: 200 fresh, 1,000 cached and 34 written tokens. */
 const COST = (200 * 2 + 1000 * 1 + 34 * 10) / 1_000_000;
 
@@ -37,6 +37,7 @@ test('a provider is added, shown without its key, tested, changed and removed', 
 		[shown['name'], shown['provider'], shown['model'], shown['status'], shown['totalCost'], shown['baseUrl']],
 		['Models', 'custom', 'small', 'active', 0, origin],
 	);
+	assert.deepEqual(shown['prices'], PRICES);
 	const tested = must(await account.post(`${path}/test`, undefined), 200).body.data;
 	assert.deepEqual([tested.status, tested.model, typeof tested.responseTime], ['ok', 'small-2026', 'number']);
 	assert.deepEqual(must(await account.get(`${path}/models`), 200).body.data, { models: [{ id: 'small' }] });

@@ -4,6 +4,7 @@ import Joi from 'joi';
 import {
 	type Core,
 	count,
+	inDollars,
 	jsonObject,
 	type LlmProviderRow,
 	type LlmUsage,
@@ -50,8 +51,8 @@ export function presentProvider(row: LlmProviderRow, used: LlmUsage = NOTHING, {
 	const { baseUrl = null, apiKey: _hidden, ...options } = shownConfig(registry, stored, secrets);
 	const { unpriced, cost, ...usage } = used;
 	return present(LLM_PROVIDER, row, {
-		...{ baseUrl: typeof baseUrl === 'string' ? baseUrl : null, options, totalCost: cost / MILLION },
-		prices: row.prices && inDollars(row.prices),
+		...{ baseUrl: typeof baseUrl === 'string' ? baseUrl : null, options, totalCost: inDollars(cost) },
+		prices: row.prices && pricesInDollars(row.prices),
 		budget: row.budget && { ...row.budget },
 		outbound: row.outbound && { ...row.outbound },
 		usage: { ...usage, unpricedCalls: unpriced },
@@ -59,17 +60,17 @@ export function presentProvider(row: LlmProviderRow, used: LlmUsage = NOTHING, {
 }
 
 type Prices = Record<string, ModelPrices>;
-const scaled = (prices: Prices, by: number): Prices =>
+const converted = (prices: Prices, convert: (price: number) => number): Prices =>
 	Object.fromEntries(
 		Object.entries(prices).map(([model, { input, output, cached }]) => [
 			model,
-			{ input: input * by, output: output * by, ...(cached !== undefined && { cached: cached * by }) },
+			{ input: convert(input), output: convert(output), ...(cached !== undefined && { cached: convert(cached) }) },
 		]),
 	);
 
 /** Prices are stored in millionths of a dollar. */
-const inDollars = (prices: Prices): Prices => scaled(prices, 1 / MILLION);
-export const inMicroDollars = (prices: Prices): Prices => scaled(prices, MILLION);
+const pricesInDollars = (prices: Prices): Prices => converted(prices, inDollars);
+export const inMicroDollars = (prices: Prices): Prices => converted(prices, (price) => price * MILLION);
 
 export const CHAT_ANSWER = shape({
 	message: text.description('What the model answered.'),

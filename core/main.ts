@@ -6,6 +6,7 @@ import { type OwnedDatabase, superviseWorkers } from './cluster.ts';
 import { type DevelopmentMessage, develop, folderOf, SERVE_FOLDER, type ServiceMessage } from './commands/dev.ts';
 import { type Config, checkConfig, completeConfig, environmentWith } from './config/config.ts';
 import { createLog, type ServiceLog } from './config/log.ts';
+import { asGatewayError } from './contract/errors.ts';
 import { DRAIN_MS, endOnSignals, type Stoppable } from './process/ending.ts';
 import { addressesOf, assertListenable } from './process/listening.ts';
 import { giveBackMemory } from './process/memory.ts';
@@ -66,7 +67,7 @@ async function run(command: string | undefined, args: readonly string[]): Promis
 	if (pluginFolder !== undefined) tellSupervisor(service.url);
 }
 
-/** Checks the audit logs; the process ends with 1 when a link of one is wrong, or nothing was checked. */
+/** Checks the audit logs; the process ends with 1 when a link of one is wrong, or the organization that is asked for is not there. */
 async function runVerification(args: readonly string[], { database, dataDir }: Config, log: ServiceLog): Promise<void> {
 	const [{ askedProof, describeProof }, { verifyAudit }] = await Promise.all([
 		import('./commands/verify-audit.ts'),
@@ -80,6 +81,7 @@ async function runVerification(args: readonly string[], { database, dataDir }: C
 		process.stdout.write(`${describeProof(proof)}\n`);
 	});
 	if (asked.organizationId !== undefined && found.checked === 0) throw new Error('There is no organization of this id.');
+	if (found.checked === 0) process.stdout.write('There are no organizations.\n');
 	if (found.broken > 0) process.exitCode = 1;
 	return log.flush();
 }
@@ -132,11 +134,18 @@ function tellSupervisor(listening: string): void {
 	process.send?.({ listening } satisfies ServiceMessage);
 }
 
+/** Says why a command has failed. What is away is told with its cause, which callers of the service are not told, but its operator needs. */
+function reasonOf(error: unknown): string {
+	if (!(error instanceof Error)) return String(error);
+	const { message, cause } = error;
+	return asGatewayError(error)?.code === 'unavailable' && cause instanceof Error ? `${message} (${cause.message})` : message;
+}
+
 /** Runs a command of this process, and ends the process with one sentence when it fails. */
 export const runCommand = (command?: string, ...args: string[]): Promise<void> =>
 	run(command, args).catch((error: unknown) => {
 		// The process would live on if a plugin that failed to load had left a timer or a server.
-		process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`, () => process.exit(1));
+		process.stderr.write(`${reasonOf(error)}\n`, () => process.exit(1));
 	});
 
 if (import.meta.main) void runCommand(...process.argv.slice(2));

@@ -80,7 +80,8 @@ function withoutValues(error: Error, driver: DriverError & Error, state: string 
 	if (!(error instanceof BaseError)) return error;
 	const constraint = typeof driver.constraint === 'string' ? ` (${driver.constraint})` : '';
 	// The text of class 22 quotes the value; in the others it names tables, columns and tokens.
-	const bare = new Error(state?.startsWith('22') ? `PostgreSQL ${state}` : `PostgreSQL ${state ?? ''}: ${driver.message}${constraint}`);
+	const source = state === null ? 'PostgreSQL' : `PostgreSQL ${state}`;
+	const bare = new Error(state?.startsWith('22') ? source : `${source}: ${driver.message}${constraint}`);
 	if (error.stack) bare.stack = error.stack;
 	return bare;
 }

@@ -40,6 +40,10 @@ test('declared headers do not widen the management API, and gateways never get c
 	const own = from('/apis/1', { origin: FRONTEND });
 	assert.doesNotMatch(JSON.stringify([cors.headers(own), cors.preflight(own)]), /acme/);
 	assert.equal(cors.headers(own)['access-control-allow-credentials'], 'true');
+	for (const name of ['if-match', 'if-none-match', 'idempotency-key'])
+		assert.ok(listed(cors.preflight(own)['access-control-allow-headers']).includes(name), name);
+	for (const name of ['etag', 'content-disposition', 'idempotency-replayed'])
+		assert.ok(listed(cors.headers(own)['access-control-expose-headers']).includes(name), name);
 	const foreign = from('/apis/1', { origin: 'https://any.example' });
 	assert.deepEqual([cors.headers(foreign), cors.preflight(foreign)], [{ vary: 'origin' }, {}]);
 	const { 'access-control-allow-origin': origin, ...others } = cors.headers(from('/acme/main', { origin: FRONTEND }));

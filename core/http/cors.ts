@@ -9,12 +9,12 @@ import type { ReservedSegments } from './reserved.ts';
 const METHODS = 'GET, POST, PUT, PATCH, DELETE';
 const MAX_AGE_SECONDS = '600';
 const MANAGEMENT_HEADERS =
-	'authorization, content-type, accept, x-organization-id, x-request-id, idempotency-key, if-match, prefer, last-event-id';
+	'authorization, content-type, accept, x-organization-id, x-request-id, idempotency-key, if-match, if-none-match, prefer, last-event-id';
 /** Headers of HTTP and of core itself that a page may send to any gateway. */
 const SENT = ['authorization', 'content-type', 'accept', 'x-request-id', 'last-event-id'];
 const READ = [
 	...['x-request-id', 'www-authenticate', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'etag'],
-	...['location', 'preference-applied'],
+	...['location', 'preference-applied', 'content-disposition', 'idempotency-replayed'],
 ];
 
 export interface CorsParts {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../testing/waiting.ts';
 import { addMember } from '../helpers/members.ts';
 import { type Account, createHttpTool, must, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
@@ -196,7 +197,11 @@ test('an alert is over when the credential is removed, or the rule is switched o
 	assert.deepEqual([subject.type, subject.id], ['tool', toolId]);
 	must(await account.patch(`/alerts/${measured.id}`, { status: 'active' }), 200);
 	must(await account.post(`/apis/${id}/credentials`, credential), 201);
-	await run(toolId, 3);
+	// The replica that is called learns at its next turn that the former alert is over.
+	for (let tries = 0; tries < 30 && of(rule).length < 3; tries++) {
+		await run(toolId, 1);
+		await sleep(50);
+	}
 	await Promise.all([arrived(rule, 3), arrived(measured, 3)]);
 	api.status = 200;
 	for (const one of [rule, measured]) assert.deepEqual(types(one), ['alert.opened', 'alert.recovered', 'alert.opened']);

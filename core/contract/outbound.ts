@@ -70,6 +70,8 @@ export type SocketProtocol =
 export interface StreamRequest extends OutboundRequest {
 	/** Limit of silence between two parts of the body, and of the time until its reading begins. Default 30,000. */
 	idleMs?: number;
+	/** Limit of the time in which the body is read. Default 600,000; at most 3,600,000. */
+	bodyMs?: number;
 }
 
 export interface StreamResponse {
@@ -80,7 +82,7 @@ export interface StreamResponse {
 	/**
 	 * The decoded body, to be iterated once. Leaving the iteration closes the connection; what is not asked for is not read. It throws
 	 * `upstream_failed` when the connection breaks, the body is too large or cannot be decoded, `upstream_timeout` after `idleMs` of
-	 * silence or ten minutes in all, and the signal's reason. It is closed when the run of the tool ends, and after `idleMs` unread.
+	 * silence or `bodyMs` in all, and the signal's reason. It is closed when the run of the tool ends, and after `idleMs` unread.
 	 */
 	body: AsyncIterable<Uint8Array>;
 }

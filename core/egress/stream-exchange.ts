@@ -12,6 +12,7 @@ export interface StreamLimits {
 	/** Until the response's headers. */
 	timeoutMs: number;
 	idleMs: number;
+	bodyMs: number;
 	/** The maximum of the body as received. */
 	maxBytes: number;
 	signal: AbortSignal | undefined;
@@ -21,9 +22,6 @@ export interface Head {
 	status: number;
 	headers: Record<string, string>;
 }
-
-/** The longest time of one body. */
-export const BODY_MS = 600_000;
 
 /** A handler for undici. */
 class StreamExchange implements Dispatcher.DispatchHandler {
@@ -149,12 +147,10 @@ export class StreamAttempt {
 
 	/** Is called when the body is asked for. */
 	read(): void {
-		if (!this.#stopped)
-			this.#limit(
-				BODY_MS,
-				() =>
-					new GatewayError('upstream_timeout', `${shown(this.#limits.host)} did not end its answer within ${BODY_MS / 60_000} minutes.`),
-			);
+		const { host, bodyMs } = this.#limits;
+		const late = (): Error =>
+			new GatewayError('upstream_timeout', `${shown(host)} did not end its answer within ${bodyMs / 60_000} minutes.`);
+		if (!this.#stopped) this.#limit(bodyMs, late);
 	}
 
 	stop(reason: Error): void {

@@ -8,7 +8,7 @@ import type { Dialer } from './dialer.ts';
 import { MAX_REDIRECTS, REQUEST_TIMEOUT_MS } from './exchange.ts';
 import { firstHop, redirected, tooManyRedirects } from './redirects.ts';
 import { decodedStream } from './stream-decoding.ts';
-import { BODY_MS, StreamAttempt } from './stream-exchange.ts';
+import { StreamAttempt } from './stream-exchange.ts';
 
 export interface OpenStream extends StreamResponse {
 	body: StreamBody;
@@ -16,6 +16,8 @@ export interface OpenStream extends StreamResponse {
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const IDLE_MS = 30_000;
+/** The usual and the longest time of one body. */
+const BODY = { usualMs: 600_000, longestMs: 3_600_000 };
 const OVER = Object.freeze<IteratorReturnResult<undefined>>({ done: true, value: undefined });
 
 /** @param onRedirect is called with the target of a redirect before it is followed, and may throw */
@@ -26,13 +28,15 @@ export async function openStream(
 	onRedirect?: (next: URL) => void,
 ): Promise<OpenStream> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS, idleMs = IDLE_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
+	const bodyMs = Math.min(Math.max(1, options.bodyMs ?? BODY.usualMs), BODY.longestMs);
 	const { url, host } = dialer.target(options.url);
 	let hop = firstHop(url, options);
 	// A limit of 0 would be none.
 	const attempt = new StreamAttempt(dialer.agent(pool), {
 		host,
 		timeoutMs,
-		idleMs: Math.min(Math.max(1, idleMs), BODY_MS),
+		idleMs: Math.min(Math.max(1, idleMs), bodyMs),
+		bodyMs,
 		maxBytes,
 		signal,
 	});

@@ -21,6 +21,7 @@ import type { Signer } from '../upstreams/credentials.ts';
 import { OutboundRun } from '../upstreams/outbound.ts';
 import { bounded, whole } from './answers.ts';
 import { isBudgeted, withinBudget } from './budgets.ts';
+import { CallTime, LONGEST_MS } from './call-time.ts';
 import { costOf } from './costs.ts';
 import { limited, mostOf } from './estimate.ts';
 import { type CallOrigin, lineOf, refusedLine } from './logged-calls.ts';
@@ -44,8 +45,6 @@ export interface ConnectionParts {
 
 /** A change of a connection is seen within a second. */
 const FRESH_MS = 1000;
-/** The time of a call with its repetitions. */
-const CALL_MS = 120_000;
 
 /** The signal of a call, and what it counts for. */
 interface Calling {
@@ -107,10 +106,12 @@ export class ModelConnections {
 		const ready = this.#ready(row);
 		const { provider, config } = ready;
 		if (!provider.models) return null;
-		const { context, end } = this.#open(ready, signal);
+		const time = new CallTime(signal);
+		const { context, end } = this.#open(ready, time);
 		try {
 			return await provider.models(config, context);
 		} finally {
+			time.end();
 			end();
 		}
 	}
@@ -148,20 +149,18 @@ export class ModelConnections {
 			this.#parts.recorder.request(refusedLine(row, { origin, model: request.model, thrown, durationMs: performance.now() - started }));
 			throw thrown;
 		});
-		const late = new GatewayError('upstream_timeout', `The model provider took longer than ${CALL_MS / 1000} s.`);
-		const deadline = new AbortController();
-		const timer = setTimeout(() => deadline.abort(late), CALL_MS);
-		const signal = AbortSignal.any([outer, deadline.signal]);
+		const time = new CallTime(outer);
 		let [hasBegun, usage] = [false, null as Usage | null];
-		const { context, end } = this.#open(ready, signal, () => {
+		const { context, end } = this.#open(ready, time, () => {
 			hasBegun = true;
 		});
 		try {
 			const attempt = (): AsyncIterable<ChatChunk> => provider.chat(request, config, context);
 			// One attempt was reserved of the budgets: one that the provider began to answer may have been charged, and another is not made.
 			const mayRepeat = (): boolean => most === null || !hasBegun;
-			for await (const chunk of repeated(attempt, { signal, endsAtMs: performance.now() + CALL_MS, mayRepeat })) {
+			for await (const chunk of repeated(attempt, { ...time, mayRepeat })) {
 				hasBegun = true;
+				time.heard();
 				if (chunk.type === 'end') usage = chunk.usage && { ...chunk.usage, costMicroUsd: await priced(chunk.usage, chunk.model) };
 				if (chunk.type === 'end') outcome = 'success';
 				yield chunk.type === 'end' ? { ...chunk, usage } : chunk;
@@ -170,7 +169,7 @@ export class ModelConnections {
 			outcome = outer.aborted ? 'cancelled' : (asGatewayError(thrown)?.code ?? 'internal');
 			throw thrown;
 		} finally {
-			clearTimeout(timer);
+			time.end();
 			end();
 			// A call that broke off in its answer was charged: the most that it may have cost is counted for the budget.
 			const charged = usage ?? (hasBegun && most !== null ? { ...mostOf(request), costMicroUsd: most } : null);
@@ -207,13 +206,14 @@ export class ModelConnections {
 	 * Returns the context of one call, and what ends its connections and its place in the lane.
 	 * @param answered called when the provider begins to answer what it did not refuse, before its first piece
 	 */
-	#open({ row, provider }: Ready, signal: AbortSignal, answered?: () => void): { context: ProviderContext; end(): void } {
+	#open({ row, provider }: Ready, time: CallTime, answered?: () => void): { context: ProviderContext; end(): void } {
+		const { signal } = time;
 		const { breakers, lanes, log: parent, memo, registry, signer } = this.#parts;
 		const { organizationId, outbound: limits, id, name, version } = row;
 		const plugin = `provider:${provider.name}`;
 		const log = boundLog(parent, { plugin, organizationId });
 		const api: LaneApi | null = limits && { id, organizationId, name, version, outbound: limits };
-		const lane = api && new LaneRun({ lanes, api, signal, deadlineMs: CALL_MS });
+		const lane = api && new LaneRun({ lanes, api, signal, deadlineMs: LONGEST_MS });
 		const egress = this.egressOf(provider);
 		const run = new OutboundRun({ egress, breakers, log, organizationId, lane, signal, signer, api: null, credentials: [] });
 		const context: ProviderContext = {
@@ -222,8 +222,10 @@ export class ModelConnections {
 			stream: async (options) => {
 				const own = options.signal ? AbortSignal.any([signal, options.signal]) : signal;
 				const answer = await run.stream({ ...options, signal: own });
-				if (answer.status < 300) answered?.();
-				return answer;
+				if (answer.status >= 300) return answer;
+				answered?.();
+				time.heard();
+				return { ...answer, body: time.hearing(answer.body) };
 			},
 			fetch: (url, init = {}) => run.fetch(url, { signal, ...init }),
 			connect: (host, port, options) => run.connect(host, port, options),

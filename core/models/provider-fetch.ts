@@ -10,6 +10,7 @@ import { cleanText } from '../kit/clean-text.ts';
 import { withoutSecrets } from '../kit/hidden-secrets.ts';
 import { isObject } from '../kit/json.ts';
 import { isJsonType } from '../kit/tool-results.ts';
+import { LONGEST_MS } from './call-time.ts';
 
 /** Time until a model begins to answer: one that reads a long prompt, or reasons, is silent for long. */
 const ANSWER_MS = 120_000;
@@ -61,7 +62,7 @@ export function providerFetch(
 			method: init?.method ?? 'GET',
 			url: input instanceof Request ? input.url : String(input),
 			headers: Object.fromEntries(new Headers(init?.headers)),
-			...{ body, timeoutMs: ANSWER_MS, idleMs: SILENCE_MS, signal: init?.signal ?? context.signal },
+			...{ body, timeoutMs: ANSWER_MS, idleMs: SILENCE_MS, bodyMs: LONGEST_MS, signal: init?.signal ?? context.signal },
 		});
 		if (answer.status >= 300) throw await refusal(answer, secrets);
 		const headers = Object.entries(answer.headers).filter(([name]) => !OF_THE_WIRE.includes(name));

@@ -2,7 +2,7 @@
 
 import type { ErrorDetail } from './errors.ts';
 import type { Json, JsonSchema } from './nouns.ts';
-import type { ChatChunk, ChatRequest, ChatToolCall, Usage } from './providers.ts';
+import type { ChatChunk, ChatEnd, ChatRequest, ChatToolCall, Usage } from './providers.ts';
 
 /** A request to a connection: what it leaves out, the connection's own defaults say. */
 export interface ModelRequest extends Omit<ChatRequest, 'model'> {
@@ -20,6 +20,7 @@ export interface ModelAnswer {
 	model: string;
 	/** With the cost by the prices that are known; null when the provider does not tell the tokens. */
 	usage: Usage | null;
+	kept?: ChatEnd['kept'];
 }
 
 export interface Models {

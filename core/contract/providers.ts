@@ -58,7 +58,7 @@ export interface ChatRequest {
 export type ChatMessage =
 	| { role: 'system'; content: string }
 	| { role: 'user'; content: string | readonly ChatPart[] }
-	| { role: 'assistant'; content: string | null; toolCalls?: readonly ChatToolCall[] }
+	| { role: 'assistant'; content: string | null; toolCalls?: readonly ChatToolCall[]; kept?: JsonObject }
 	| { role: 'tool'; toolCallId: string; content: string; isError?: boolean };
 
 /** `data` is base64. */
@@ -95,6 +95,8 @@ export interface ChatEnd {
 	model: string;
 	/** Null when the provider does not tell. */
 	usage: Usage | null;
+	/** JSON that only the provider reads, and gets back with the message that repeats the answer: signatures of reasoning. */
+	kept?: JsonObject;
 }
 
 /** Tokens of one answer. `inputTokens` includes `cachedTokens`. */

@@ -16,7 +16,7 @@ export async function* bounded(chunks: AsyncIterable<ChatChunk>): AsyncGenerator
 	let [chars, count] = [0, 0];
 	for await (const chunk of chunks) {
 		count += 1;
-		if (chunk.type !== 'end') chars += chunk.text.length;
+		chars += chunk.type === 'end' ? JSON.stringify(chunk.kept ?? '').length : chunk.text.length;
 		if (chars > MAX_CHARS || count > MAX_CHUNKS || (chunk.type === 'tool_call' && chunk.index >= MAX_CALLS))
 			throw new GatewayError('upstream_failed', 'The answer of the model provider is too large.');
 		yield chunk;
@@ -28,8 +28,10 @@ export async function whole(chunks: AsyncIterable<ChatChunk>): Promise<ModelAnsw
 	const answer: ModelAnswer = { text: '', toolCalls: [], reason: 'stop', model: '', usage: null };
 	for await (const chunk of chunks) {
 		if (chunk.type === 'text') answer.text += chunk.text;
-		else if (chunk.type === 'end') Object.assign(answer, { reason: chunk.reason, model: chunk.model, usage: chunk.usage });
-		else if (chunk.type === 'tool_call') {
+		else if (chunk.type === 'end') {
+			const { type: _type, ...end } = chunk;
+			Object.assign(answer, end);
+		} else if (chunk.type === 'tool_call') {
 			const call = answer.toolCalls[chunk.index];
 			if (call) call.arguments += chunk.text;
 			else answer.toolCalls[chunk.index] = { id: chunk.id ?? '', name: chunk.name ?? '', arguments: chunk.text };

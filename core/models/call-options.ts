@@ -4,6 +4,7 @@ import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV
 import type { JsonSchema } from '../contract/nouns.ts';
 import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../contract/providers.ts';
 import { hasManyNames } from '../kit/json.ts';
+import { keptIn } from './kept.ts';
 
 type Prompted<R extends LanguageModelV4Message['role']> = Extract<LanguageModelV4Message, { role: R }>;
 type Schema = NonNullable<Extract<LanguageModelV4CallOptions['responseFormat'], { type: 'json' }>['schema']>;
@@ -70,16 +71,19 @@ const userPart = (part: ChatPart): Prompted<'user'>['content'][number] =>
 type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>;
 
 function assistantOf(
-	{ content, toolCalls = [] }: AssistantMessage,
+	{ content, toolCalls = [], kept = {} }: AssistantMessage,
 	names: Map<string, string>,
 	read: (text: string) => unknown,
 ): Prompted<'assistant'> {
 	for (const { id, name } of toolCalls) names.set(id, name);
+	const { reasoning, calls: signed, message } = keptIn(kept);
+	const thoughts = reasoning.map(({ text, options }) => ({ type: 'reasoning' as const, text, providerOptions: options }));
 	const calls = toolCalls.map(({ id, name, arguments: text }) => ({
 		...{ type: 'tool-call' as const, toolCallId: id, toolName: name },
-		input: read(text),
+		...{ input: read(text), providerOptions: signed.get(id) ?? {} },
 	}));
-	return { role: 'assistant', content: [...(content ? [{ type: 'text' as const, text: content }] : []), ...calls] };
+	const said = content ? [{ type: 'text' as const, text: content }] : [];
+	return { role: 'assistant', content: [...thoughts, ...said, ...calls], providerOptions: message };
 }
 
 const argumentsIn = (message: ChatMessage): string =>

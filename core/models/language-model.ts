@@ -11,11 +11,13 @@ import { GatewayError } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
 import type { ChatChunk, ChatEnd, ChatRequest, ProviderContext, Usage } from '../contract/providers.ts';
 import { callOptionsOf } from './call-options.ts';
+import { Keeper } from './kept.ts';
 import { ours, unreadEvent } from './library-errors.ts';
 import { WholeAnswer } from './provider-fetch.ts';
 import { UsageChunks } from './usage-chunks.ts';
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
+type Delta = Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>;
 
 const REASONS: Partial<Record<Finish['finishReason']['unified'], ChatEnd['reason']>> = {
 	stop: 'stop',
@@ -71,11 +73,13 @@ async function partsOf(model: LanguageModelV4, options: LanguageModelV4CallOptio
 }
 
 function partsOfWhole({ content, finishReason, usage, response }: LanguageModelV4GenerateResult): LanguageModelV4StreamPart[] {
-	const parts = content.flatMap((part): LanguageModelV4StreamPart[] => {
-		if (part.type === 'text' || part.type === 'reasoning') return [{ type: `${part.type}-delta`, id: '0', delta: part.text }];
+	const parts = content.flatMap((part, at): LanguageModelV4StreamPart[] => {
+		if (part.type === 'text' || part.type === 'reasoning')
+			return [{ type: `${part.type}-delta`, id: `${at}`, delta: part.text, providerMetadata: part.providerMetadata ?? {} } as Delta];
 		return part.type === 'tool-call' ? [part] : [];
 	});
-	return [{ type: 'response-metadata', ...response }, ...parts, { type: 'finish', finishReason, usage }];
+	const raw = { type: 'raw' as const, rawValue: response?.body };
+	return [{ type: 'response-metadata', ...response }, raw, ...parts, { type: 'finish', finishReason, usage }];
 }
 
 async function readable<T>(signal: AbortSignal, work: () => PromiseLike<T>): Promise<T> {
@@ -93,6 +97,7 @@ class Answer {
 	#finish: Finish | null = null;
 	readonly #isPassedOver: (event: JsonObject) => boolean;
 	readonly #usageChunks = new UsageChunks();
+	readonly #keeper = new Keeper();
 	readonly #calls = new Map<string, { index: number; hasText: boolean }>();
 
 	constructor(model: string, isPassedOver: (event: JsonObject) => boolean) {
@@ -107,6 +112,7 @@ class Answer {
 
 	/** @throws upstream_failed */
 	take(part: LanguageModelV4StreamPart): ChatChunk | null {
+		this.#keeper.take(part);
 		switch (part.type) {
 			case 'text-delta':
 				return part.delta === '' ? null : { type: 'text', text: part.delta };
@@ -123,6 +129,7 @@ class Answer {
 				return null;
 			case 'raw':
 				this.#usageChunks.hear(part.rawValue);
+				this.#keeper.hear(part.rawValue);
 				return null;
 			case 'finish':
 				this.#finish = this.#usageChunks.completed(part);
@@ -141,7 +148,8 @@ class Answer {
 		const reason = finish && (REASONS[finish.finishReason.unified] ?? (finish.finishReason.raw ? 'stop' : null));
 		if (!finish || !reason || finish.finishReason.unified === 'error' || FAILED.has(finish.finishReason.raw ?? ''))
 			throw new GatewayError('upstream_failed', 'The answer of the model provider breaks off.');
-		return { type: 'end', reason, model: this.#model, usage: usageOf(finish.usage) };
+		const { kept } = this.#keeper;
+		return { type: 'end', reason, model: this.#model, usage: usageOf(finish.usage), ...(kept && { kept }) };
 	}
 
 	#begin(id: string, name: string, text: string): ChatChunk {

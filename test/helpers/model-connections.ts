@@ -13,6 +13,7 @@ import { Memo } from '../../core/shared/memo.ts';
 import type { LlmProviderRow, Store } from '../../core/store/store.ts';
 import { Breakers } from '../../core/upstreams/breakers.ts';
 import type { Signer } from '../../core/upstreams/credentials.ts';
+import anthropic from '../../plugins/providers/anthropic/index.ts';
 import custom from '../../plugins/providers/custom/index.ts';
 import { KEY } from '../../testing/provider.ts';
 import { silent } from './postgres.ts';
@@ -36,11 +37,11 @@ export interface Connected {
 /** @param more members of the connection's row */
 export function modelsAt(t: TestContext, origin: string, more: Partial<LlmProviderRow> = {}, spending?: Spending): Connected {
 	const registry = new Registry();
-	registry.add(custom);
+	for (const provider of [custom, anthropic]) registry.add(provider);
 	registry.configure(null);
 	const secrets = createSecrets(randomBytes(32).toString('hex'));
 	const place = { organizationId: 'org', table: 'llm_providers', row: PROVIDER_ID } as const;
-	const connection = registry.seal('provider', 'custom', { baseUrl: origin, apiKey: KEY }, secrets, place);
+	const connection = registry.seal('provider', more.provider ?? ROW.provider, { baseUrl: origin, apiKey: KEY }, secrets, place);
 	const [settled, reserved]: [unknown[], number[]] = [[], []];
 	const llmProviders = {
 		get: async (_organization: string, id: string) => (id === PROVIDER_ID ? { ...ROW, connection, ...more } : null),

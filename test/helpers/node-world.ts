@@ -13,13 +13,13 @@ import { httpUpstream } from './upstream.ts';
 /** An answer of the model: a text, or calls of tools. */
 export type Said =
 	| string
-	| { calls: { name: string; args: unknown }[]; text?: string }
+	| { calls: { name: string; args: unknown }[]; text?: string; thought?: string }
 	| { text: string; reason: 'length' | 'content_filter' };
 
 /** A request to the model, as OpenAI writes it. */
 export interface Sent {
 	model: string;
-	messages: { role: string; content: Json; tool_calls?: Json; tool_call_id?: string }[];
+	messages: { role: string; content: Json; tool_calls?: Json; tool_call_id?: string; reasoning_content?: string }[];
 	tools?: { function: { name: string; parameters: JsonObject } }[];
 	tool_choice?: Json;
 	response_format?: JsonObject;
@@ -114,12 +114,13 @@ const USED = `data: ${JSON.stringify({ id: 'c', model: 'small', choices: [], usa
 function eventsOf(said: Said): string[] {
 	if (typeof said === 'string') return [event({ role: 'assistant', content: said }), event({}, 'stop'), USED];
 	if ('reason' in said) return [event({ role: 'assistant', content: said.text }), event({}, said.reason), USED];
-	const { calls, text = '' } = said;
+	const { calls, text = '', thought } = said;
 	const pieces = calls.map(({ name, args }, index) => {
 		const written = typeof args === 'string' ? args : JSON.stringify(args);
 		return event({ tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name, arguments: written } }] });
 	});
-	return [event({ role: 'assistant', content: text }), ...pieces, event({}, 'tool_calls'), USED];
+	const thoughts = thought === undefined ? [] : [event({ role: 'assistant', content: null, reasoning_content: thought })];
+	return [...thoughts, event({ role: 'assistant', content: text }), ...pieces, event({}, 'tool_calls'), USED];
 }
 
 /** A result that is one text. */

@@ -48,6 +48,16 @@ test('The model calls a tool, reads its result and answers', async (t) => {
 	);
 });
 
+test('What the model thought goes back to it with the results, also after a process was lost', async (t) => {
+	const world = await worldOf(t, [{ ...(find(7) as object), thought: 'Look it up.' } as Said, refund, 'done']);
+	await agent.run(input, configOf(), world.call());
+	const answers = (at: number) => world.sent[at]?.messages.filter(({ role }) => role === 'assistant').map((one) => one.reasoning_content);
+	assert.deepEqual([answers(1), answers(2)], [['Look it up.'], ['Look it up.', undefined]]);
+	world.steps.delete('turn:2');
+	await agent.run(input, configOf(), world.call()).catch(() => undefined);
+	assert.deepEqual(answers(3), ['Look it up.']);
+});
+
 test('Several calls of one answer run at once, within the bound, and are told in their order', async (t) => {
 	let [running, most] = [0, 0];
 	const run = async ({ id }: JsonObject) => {

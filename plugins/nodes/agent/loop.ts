@@ -32,7 +32,13 @@ export interface Toolbox {
 }
 
 /** An answer of the model, as its step keeps it. */
-type Turn = { text: string; toolCalls: { id: string; name: string; arguments: string }[]; reason: string; cost: number | null };
+type Turn = {
+	text: string;
+	toolCalls: { id: string; name: string; arguments: string }[];
+	reason: string;
+	cost: number | null;
+	kept?: JsonObject;
+};
 
 /** A call of the model’s: the tool and its arguments, or why there are none, or that the client runs it. */
 type Prepared = { offered: Offered; args: JsonObject } | { refused: string } | { client: ChatToolCall };
@@ -82,7 +88,7 @@ export class Loop {
 				throw new GatewayError('upstream_failed', `The model’s answer is not JSON of the schema: ${read.faults.replaceAll('\n', '; ')}`);
 			isRepaired = true;
 			const repair = repairing(read.faults, output?.schema ?? {});
-			this.#messages.push({ role: 'assistant', content: turn.text }, { role: 'user', content: repair });
+			this.#messages.push({ role: 'assistant', content: turn.text, ...keptOf(turn) }, { role: 'user', content: repair });
 		}
 		throw new GatewayError('conflict', `The model had no answer after ${maxIterations} turns, which is "maxIterations".`);
 	}
@@ -127,13 +133,14 @@ export class Loop {
 	}
 
 	/** Runs the tools of an answer, after all questions about them, and adds the results for the model. */
-	async #answer({ text, toolCalls }: Turn, turn: number): Promise<void> {
+	async #answer(answer: Turn, turn: number): Promise<void> {
+		const { text, toolCalls } = answer;
 		const isTooMuch = hasManyNames(toolCalls.map(({ arguments: written }) => written).join('\n'));
 		const prepared = toolCalls.map((call) => this.#prepare(call, isTooMuch));
 		const refusals = await Promise.all(prepared.map((one, at) => this.#approve(one, `${turn}:${at}`)));
 		const told = await inParallel(prepared, this.#given.parallelCalls, (one, at) => this.#run(refusals[at] ?? one, `${turn}:${at}`));
 		await this.#askClient(prepared, told, turn);
-		this.#messages.push({ role: 'assistant', content: text === '' ? null : text, toolCalls });
+		this.#messages.push({ role: 'assistant', content: text === '' ? null : text, toolCalls, ...keptOf(answer) });
 		for (const [at, { id }] of toolCalls.entries()) {
 			const { text: content = '', isError = true } = told[at] ?? {};
 			this.#messages.push({ role: 'tool', toolCallId: id, content, isError });
@@ -207,8 +214,10 @@ export class Loop {
 
 const isRepeatable = ({ annotations }: Readonly<Tool>): boolean => hintsOf(annotations).idempotentHint;
 
-const turnOf = ({ text, toolCalls, reason, usage }: ModelAnswer): Turn => ({
-	...{ text, reason, cost: usage?.costMicroUsd ?? null },
+const keptOf = ({ kept }: Pick<ModelAnswer, 'kept'>): { kept?: JsonObject } => (kept ? { kept } : {});
+
+const turnOf = ({ text, toolCalls, reason, usage, ...answer }: ModelAnswer): Turn => ({
+	...{ text, reason, cost: usage?.costMicroUsd ?? null, ...keptOf(answer) },
 	// A model that counts its calls with gaps leaves holes.
 	toolCalls: toolCalls.filter((call) => call !== undefined).map(({ id, name, arguments: args }) => ({ id, name, arguments: args })),
 });

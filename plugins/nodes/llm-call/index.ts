@@ -57,7 +57,7 @@ async function formed(answer: ModelAnswer, { schema, repair, messages, given, ca
 	if ('value' in read) return read.value;
 	if (!repair) throw unfit(read.faults, answer);
 	const more: ChatMessage[] = [
-		{ role: 'assistant', content: answer.text },
+		{ role: 'assistant', content: answer.text, ...(answer.kept && { kept: answer.kept }) },
 		{ role: 'user', content: repairing(read.faults, schema) },
 	];
 	const second = await ask([...messages, ...more], given, call);

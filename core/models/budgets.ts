@@ -2,10 +2,11 @@
 
 import { GatewayError } from '../contract/errors.ts';
 import type { LlmProviderRow, LlmProviders } from '../store/store.ts';
+import { LONGEST_MS } from './call-time.ts';
 import type { ModelBudget } from './spending.ts';
 
 /** A call and its repetitions are over by then. */
-const RESERVED_MS = 15 * 60_000;
+const RESERVED_MS = LONGEST_MS + 5 * 60_000;
 const MILLION = 1_000_000;
 
 /** Tells whether a call has to be estimated before it is sent. */

@@ -99,12 +99,15 @@ export interface ChatEnd {
 	kept?: JsonObject;
 }
 
-/** Tokens of one answer. `inputTokens` includes `cachedTokens`. */
+/** Tokens of one answer. `inputTokens` includes `cachedTokens` and `writtenTokens`. */
 export interface Usage {
 	inputTokens: number;
 	outputTokens: number;
 	/** Input tokens that the provider had in its cache. */
 	cachedTokens: number;
+	/** Input tokens that the provider wrote to its cache; `hourTokens` are those of them that it keeps for an hour, and charges more for. */
+	writtenTokens?: number;
+	hourTokens?: number;
 	/** In millionths of a US dollar, with fractions; null when it is unknown, which is not 0. A provider that is told the cost passes it on. */
 	costMicroUsd: number | null;
 }
@@ -120,6 +123,8 @@ export interface ChatModel {
 export interface ModelPrices {
 	input: number;
 	output: number;
-	/** Default: as `input`. */
+	/** Default: as `input`, also of `written`; of `hour`: as `written`. */
 	cached?: number;
+	written?: number;
+	hour?: number;
 }

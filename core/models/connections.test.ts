@@ -132,6 +132,26 @@ test('an attempt that broke off before its first piece is repeated, but not wher
 	assert.equal((settled[0] as { costMicroUsd: number }).costMicroUsd, reserved[0]);
 });
 
+test('input that is written to a cache costs what writing costs, and counts once', async (t) => {
+	const counts = { input_tokens: 10, cache_read_input_tokens: 2000, cache_creation_input_tokens: 1000, output_tokens: 100 };
+	const usage = { ...counts, cache_creation: { ephemeral_5m_input_tokens: 600, ephemeral_1h_input_tokens: 400 } };
+	const content = [{ type: 'text', text: 'x' }];
+	const answer = { id: 'm', type: 'message', role: 'assistant', model: 'claude-haiku-4-5', content, stop_reason: 'end_turn', usage };
+	const server = await httpUpstream(t, (_request, response) => {
+		response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+	});
+	const used = async (more: object) => (await modelsAt(t, server.origin, { provider: 'anthropic', ...more }).models.ask(ASKED)).usage;
+	const listed = 10 * 1 + 600 * 1.25 + 400 * 2 + 2000 * 0.1 + 100 * 5;
+	const tokens = { inputTokens: 3010, outputTokens: 100, cachedTokens: 2000, writtenTokens: 1000, hourTokens: 400 };
+	assert.deepEqual(await used({}), { ...tokens, costMicroUsd: listed });
+	const prices = { input: 1e6, output: 5e6, cached: 1e5, written: 3e6 };
+	assert.equal((await used({ prices: { 'claude-haiku-4-5': prices } }))?.costMicroUsd, 10 + 1000 * 3 + 2000 * 0.1 + 500);
+	assert.equal(
+		(await used({ prices: { 'claude-haiku-4-5': { ...prices, hour: 4e6 } } }))?.costMicroUsd,
+		10 + 600 * 3 + 400 * 4 + 200 + 500,
+	);
+});
+
 /** A server that streams these deltas, and then an ending. @returns the bodies that it was asked with */
 async function deltaServer(t: TestContext, deltas: readonly object[], ending: string) {
 	const asked: { messages: Record<string, unknown>[] }[] = [];

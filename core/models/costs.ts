@@ -27,17 +27,20 @@ export async function costOf(
 	return own ? byPrices(own, usage) : ((await listed(row.provider, model, usage)) ?? (await listed(row.provider, asked, usage)));
 }
 
-function byPrices({ input, output, cached = input }: ModelPrices, usage: Usage): number {
-	const fresh = usage.inputTokens - usage.cachedTokens;
-	return (fresh * input + usage.cachedTokens * cached + usage.outputTokens * output) / MILLION;
+function byPrices({ input, output, cached = input, written = input, hour = written }: ModelPrices, usage: Usage): number {
+	const { inputTokens, outputTokens, cachedTokens, writtenTokens = 0, hourTokens = 0 } = usage;
+	const fresh = inputTokens - cachedTokens - writtenTokens;
+	const kept = cachedTokens * cached + (writtenTokens - hourTokens) * written + hourTokens * hour;
+	return (fresh * input + kept + outputTokens * output) / MILLION;
 }
 
 /** Looks a model up in the public list, under the provider's name: the same model has other prices elsewhere. */
 async function listed(provider: string, model: string, usage: Usage): Promise<number | null> {
 	const { calcPrice } = await list();
-	const { inputTokens, outputTokens, cachedTokens } = usage;
+	const { inputTokens, outputTokens, cachedTokens, writtenTokens = 0, hourTokens = 0 } = usage;
 	try {
-		const tokens = { input_tokens: inputTokens, output_tokens: outputTokens, cache_read_tokens: cachedTokens };
+		const kept = { cache_read_tokens: cachedTokens, cache_write_tokens: writtenTokens, cache_write_1h_tokens: hourTokens };
+		const tokens = { input_tokens: inputTokens, output_tokens: outputTokens, ...kept };
 		const found = calcPrice(tokens, model, { providerId: provider });
 		return found && Number.isFinite(found.total_price) ? found.total_price * MILLION : null;
 	} catch {

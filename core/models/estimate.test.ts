@@ -26,6 +26,12 @@ test('tools, the schema of the answer and further members count as input', () =>
 		assert.ok(mostOf({ ...asking('x'), ...more }).inputTokens > base + 1000, JSON.stringify(more).slice(0, 40));
 });
 
+test('what a request asks to be cached counts as written, which costs the most', () => {
+	const { inputTokens, writtenTokens, hourTokens } = mostOf({ ...asking('x'), extra: { cache_control: { type: 'ephemeral' } } });
+	assert.deepEqual([writtenTokens, hourTokens], [inputTokens, inputTokens]);
+	assert.equal(mostOf(asking('x')).writtenTokens, undefined);
+});
+
 test('the answer is as long as any member allows, as often as one asks for', () => {
 	const outputOf = (more: object): number => mostOf({ ...asking('x'), ...more }).outputTokens;
 	assert.equal(outputOf({}), 8192);

@@ -15,8 +15,12 @@ export const limited = (request: ChatRequest): ChatRequest => ({ ...request, max
 
 /** Estimates the most that a request uses: parts that are no text count by their size, too. */
 export function mostOf({ messages, tools, output, maxTokens = DEFAULT_OUTPUT, extra = {} }: Omit<ChatRequest, 'model'>): Usage {
+	const inputTokens = tokensIn(JSON.stringify([messages, tools ?? [], output ?? {}, extra]));
+	// Anthropic's name: what is written to a cache costs more than other input.
+	const isWritten = JSON.stringify(extra).includes('"cache_control"');
 	return {
-		inputTokens: tokensIn(JSON.stringify([messages, tools ?? [], output ?? {}, extra])),
+		inputTokens,
+		...(isWritten && { writtenTokens: inputTokens, hourTokens: inputTokens }),
 		outputTokens: Math.max(maxTokens, ...limitsIn(extra)) * Math.max(1, ...ANSWERS.map((name) => numberIn(extra, name))),
 		...{ cachedTokens: 0, costMicroUsd: null },
 	};

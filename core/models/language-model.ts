@@ -10,6 +10,7 @@ import type {
 import { GatewayError } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
 import type { ChatChunk, ChatEnd, ChatRequest, ProviderContext, Usage } from '../contract/providers.ts';
+import { isObject } from '../kit/json.ts';
 import { callOptionsOf } from './call-options.ts';
 import { Keeper } from './kept.ts';
 import { ours, unreadEvent } from './library-errors.ts';
@@ -173,11 +174,17 @@ class Answer {
 	}
 }
 
-function usageOf({ inputTokens, outputTokens }: Finish['usage']): Usage | null {
+function usageOf({ inputTokens, outputTokens, raw }: Finish['usage']): Usage | null {
 	const [input, output] = [inputTokens?.total, outputTokens?.total];
 	if (!isCount(input) || !isCount(output)) return null;
-	const cached = inputTokens.cacheRead;
-	return { inputTokens: input, outputTokens: output, cachedTokens: isCount(cached) ? Math.min(cached, input) : 0, costMicroUsd: null };
+	const cached = atMost(inputTokens.cacheRead, input);
+	const written = atMost(inputTokens.cacheWrite, input - cached);
+	// Anthropic's name, which its package passes on as it is.
+	const hours = isObject(raw?.['cache_creation']) ? atMost(raw['cache_creation']['ephemeral_1h_input_tokens'], written) : 0;
+	const kept = written > 0 ? { writtenTokens: written, ...(hours > 0 && { hourTokens: hours }) } : {};
+	return { inputTokens: input, outputTokens: output, cachedTokens: cached, ...kept, costMicroUsd: null };
 }
 
-const isCount = (value: number | undefined): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const atMost = (value: unknown, most: number): number => (isCount(value) ? Math.min(value, most) : 0);
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

@@ -149,7 +149,7 @@ class Turn {
 			const answer = { role: 'assistant' as const, content: this.#text };
 			await sessions.add(sessionId, [{ role: 'user', content: message }, answer]);
 		}
-		const { costMicroUsd = null, ...tokens } = usage ?? {};
+		const { costMicroUsd = null, writtenTokens: _written, hourTokens: _hour, ...tokens } = usage ?? {};
 		return present(CHAT_ANSWER, {
 			...{ message: this.#text, model, finishReason: reason, sessionId },
 			usage: usage && tokens,

@@ -25,6 +25,8 @@ const prices = Joi.object()
 			input: price.required(),
 			output: price.required(),
 			cached: price.description('Of input that the provider had in its cache. Default: as `input`.'),
+			written: price.description('Of input that the provider wrote to its cache. Default: as `input`.'),
+			hour: price.description('Of input that the provider wrote to its cache for an hour. Default: as `written`.'),
 		}),
 	)
 	.max(200)

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-const PRICES = { 'small-2026': { input: 2, output: 10, cached: 1 }, 'tiny-2026': { input: 0.05, output: 0.07 } };
+const PRICES = { 'small-2026': { input: 2, output: 10, cached: 1, written: 3, hour: 4 }, 'tiny-2026': { input: 0.05, output: 0.07 } };
 /** The cost of the server’s answers by these prices: 200 fresh, 1,000 cached and 34 written tokens. */
 const COST = (200 * 2 + 1000 * 1 + 34 * 10) / 1_000_000;
 

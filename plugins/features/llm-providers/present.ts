@@ -62,9 +62,12 @@ export function presentProvider(row: LlmProviderRow, used: LlmUsage = NOTHING, {
 type Prices = Record<string, ModelPrices>;
 const converted = (prices: Prices, convert: (price: number) => number): Prices =>
 	Object.fromEntries(
-		Object.entries(prices).map(([model, { input, output, cached }]) => [
+		Object.entries(prices).map(([model, { input, output, ...kept }]) => [
 			model,
-			{ input: convert(input), output: convert(output), ...(cached !== undefined && { cached: convert(cached) }) },
+			{
+				...{ input: convert(input), output: convert(output) },
+				...Object.fromEntries(Object.entries(kept).map(([name, price]) => [name, convert(price)])),
+			},
 		]),
 	);
 

@@ -77,8 +77,8 @@ class Walker {
 		this.#runner = runner;
 		this.#rootFrom = rootFrom;
 		this.#stop = linkedTo(at.signal);
-		// Nodes around a body are seen in it.
-		this.#nodes = { ...((at.scope['nodes'] ?? {}) as JsonObject) };
+		// Nodes around a body are seen in it. Without a prototype, a node may be called `__proto__`.
+		this.#nodes = Object.assign(Object.create(null), at.scope['nodes']);
 		this.#at = { ...at, scope: { ...at.scope, nodes: this.#nodes }, signal: this.#stop.signal };
 		for (const { id, sources } of graph.nodes.values()) this.#open.set(id, sources.length);
 	}

@@ -45,6 +45,21 @@ export const VALUES: readonly GraphCase[] = [
 		effects: '',
 	},
 	{
+		name: 'nodes whose names every object has, seen in a body, too',
+		graph: graph('in>__proto__ in>constructor __proto__>each constructor>each each>out', {
+			...{ in: START, ['__proto__']: work('a', { value: { x: 1 } }), constructor: work('b', { value: 2 }) },
+			each: [
+				'each',
+				{ items: [1], body: graph('', { y: ['finish', { value: '{{nodes.__proto__.output.x}}{{nodes.constructor.output}}' }] }) },
+			],
+			out: ['finish', { value: ['{{nodes.each.output}}', '{{nodes.__proto__.output}}', '{{nodes["__proto__"].output.x}}!'] }],
+		}),
+		input: {},
+		output: [[{ ok: '12' }], { x: 1 }, '1!'],
+		trace: '__proto__+ constructor+ each+ each[0]/y+ in+ out+',
+		effects: 'a b',
+	},
+	{
 		name: 'defaults',
 		graph: graph('in>out', {
 			in: START,

@@ -279,7 +279,8 @@ function recall(traced: Traced, { status, attempt, startedAt, finishedAt }: RunS
 /** @throws PluginFault */
 function checked({ type, ports }: GraphNode, done: NodeOutput): Measured {
 	const plugin = `node:${type}`;
-	const { fault, chars } = measureJson(done?.output, MAX_OUTPUT_CHARS);
+	const { fault, chars, isTooDeep = false } = measureJson(done?.output, MAX_OUTPUT_CHARS);
+	if (isTooDeep) throw new GatewayError('validation_failed', 'Its output nests deeper than 256 levels.');
 	if (fault !== null) throw new PluginFault(plugin, `its output must be JSON: it ${fault}.`);
 	if (chars > MAX_OUTPUT_CHARS) throw new GatewayError('upstream_failed', `Its output has more than ${MAX_OUTPUT_CHARS} characters.`);
 	const { port } = done;

@@ -25,12 +25,15 @@ function isPlain(value: unknown): boolean {
 
 /** Far below the depth at which JSON.stringify would overflow the stack; a value that contains itself reaches it, too. */
 const MAX_DEPTH = 256;
+const TOO_DEEP = 'is nested too deeply, or contains itself';
 
 export interface Measured {
 	/** The size as JSON, without escapes; counting ends soon after `maxChars`. */
 	chars: number;
 	/** The end of a sentence that says why the value is not JSON; null if it is. */
 	fault: string | null;
+	/** The fault is that it nests too deeply, as JSON that is put into JSON again and again does. */
+	isTooDeep?: boolean;
 }
 
 interface Measure {
@@ -46,7 +49,11 @@ export function measureJson(value: unknown, maxChars: number): Measured {
 	const fault = value === undefined ? 'is missing' : faultIn(value, measure, 0);
 	if (fault === null || measure.chars > maxChars) return { chars: measure.chars, fault: null };
 	const { path } = measure;
-	return { chars: measure.chars, fault: path.length > 0 ? `/${path.reverse().join('/').slice(0, 200)} ${fault}` : fault };
+	return {
+		chars: measure.chars,
+		isTooDeep: fault === TOO_DEEP,
+		fault: path.length > 0 ? `/${path.reverse().join('/').slice(0, 200)} ${fault}` : fault,
+	};
 }
 
 /**
@@ -96,7 +103,7 @@ function faultIn(value: unknown, measure: Measure, depth: number): string | null
 function faultInObject(value: object, measure: Measure, depth: number): string | null {
 	if (value instanceof Date) return null;
 	if (!isPlain(value)) return `is an instance of ${value.constructor?.name ?? 'a class'}`;
-	if (depth >= MAX_DEPTH) return 'is nested too deeply, or contains itself';
+	if (depth >= MAX_DEPTH) return TOO_DEEP;
 	if (Array.isArray(value)) return faultInList(value, measure, depth);
 	for (const key in value) {
 		measure.chars += key.length + 3;

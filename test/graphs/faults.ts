@@ -1,6 +1,6 @@
 // Graphs whose nodes fail: retries, time limits, and what follows an error.
 
-import type { JsonObject } from '../../core/contract/nouns.ts';
+import type { Json, JsonObject } from '../../core/contract/nouns.ts';
 import { graph, work } from '../helpers/graphs.ts';
 import { FINISH, type GraphCase, START } from './graph-case.ts';
 
@@ -13,7 +13,18 @@ const branched = (data: JsonObject) =>
 		out: FINISH,
 	});
 
+/** Puts a value into so many lists. */
+const deep = (levels: number, value: Json): Json => (levels === 0 ? value : [deep(levels - 1, value)]);
+
 export const FAULTS: readonly GraphCase[] = [
+	{
+		name: 'nodes that put JSON into JSON until it is too deep',
+		graph: graph('in>a a>b b>c c>out', {
+			...{ in: START, a: work('a', { value: deep(100, 1) }), b: work('b', { value: deep(100, '{{nodes.a.output}}') }) },
+			...{ c: work('c', { value: deep(100, '{{nodes.b.output}}'), effect: 'none' }), out: FINISH },
+		}),
+		...{ fault: ['validation_failed', 'c'], trace: 'in+ a+ b+ c!', effects: 'a b c' },
+	},
 	{ name: 'a node that fails', graph: one({ fails: FAILS }), fault: ['upstream_failed', 'a'], trace: 'in+ a!', effects: 'a' },
 	{
 		name: 'a node that fails, and keeps nothing',

@@ -48,6 +48,12 @@ test('The model calls a tool, reads its result and answers', async (t) => {
 	);
 });
 
+test('A prompt that is a placeholder of nothing is empty', async (t) => {
+	const world = await worldOf(t, ['done']);
+	await agent.run(input, configOf({ prompt: '{{input.none}}', systemPrompt: '{{input.none}}' }), world.call());
+	assert.deepEqual(world.sent[0]?.messages, [{ role: 'user', content: '' }]);
+});
+
 test('What the model thought goes back to it with the results, also after a process was lost', async (t) => {
 	const world = await worldOf(t, [{ ...(find(7) as object), thought: 'Look it up.' } as Said, refund, 'done']);
 	await agent.run(input, configOf(), world.call());

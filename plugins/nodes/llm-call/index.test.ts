@@ -31,10 +31,12 @@ test('The model gets instructions, history and prompt, filled in, and the option
 	assert.deepEqual([model, temperature], ['large', 0.5]);
 });
 
-test('A prompt that is one placeholder of an object is its JSON', async (t) => {
-	const world = await nodeWorld(t, { answers: ['x'], scope: { input: { order: { id: 7 } } } });
+test('A prompt that is one placeholder of an object is its JSON, and of nothing is empty', async (t) => {
+	const world = await nodeWorld(t, { answers: ['x', 'y'], scope: { input: { order: { id: 7 } } } });
 	await llmCall.run(input, configOf({ userPromptTemplate: '{{input.order}}' }), world.call());
 	assert.equal(world.sent[0]?.messages[0]?.content, '{"id":7}');
+	await llmCall.run(input, configOf({ userPromptTemplate: '{{input.none}}' }), world.call());
+	assert.equal(world.sent[1]?.messages[0]?.content, '');
 });
 
 test('Images go beside the prompt, one or a list', async (t) => {

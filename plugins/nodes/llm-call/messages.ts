@@ -22,8 +22,8 @@ export function messagesOf({ system, user, history, images }: Prompt): ChatMessa
 	return [...instructions, ...historyOf(history), { role: 'user', content }];
 }
 
-/** A value that is no text is shown as JSON. */
-const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+/** A value that is no text is shown as JSON; one that is not there is nothing, as it is within a text. */
+const textOf = (value: Json): string => (typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value));
 
 function historyOf(value: Json): ChatMessage[] {
 	if (value === null) return [];

@@ -27,7 +27,7 @@ export { bodyOfSkill, fillSkill, writeSkill } from './contract/skill-document.ts
 export type * from './contract/skills.ts';
 export { headerNameFault, headerRules, headerValueFault, holdsSecret } from './egress/headers.ts';
 export { eventsOf, linesOf, type ServerSentEvent } from './egress/stream-text.ts';
-export { parseFormBody, parseJson } from './http/body.ts';
+export { parseFormBody, parseJson, parseMessage } from './http/body.ts';
 export { Feed } from './http/feed.ts';
 export {
 	bearerChallenge,
@@ -49,6 +49,7 @@ export { FairQueue, type Limits as QueueLimits, type QueueRequest } from './kit/
 export { secretsAdded, withoutSecrets } from './kit/hidden-secrets.ts';
 export { faultsIn } from './kit/input-faults.ts';
 export { deepFreeze, hasManyNames, isObject, MANY_NAMES, printWithin } from './kit/json.ts';
+export { hasInfinity, quoteLongIntegersAtOnce } from './kit/json-numbers.ts';
 export { membersOf, type Outline, outlineJson } from './kit/json-outline.ts';
 export { atFragment, escapeToken, pointerToken, tokensOf, unescapeToken } from './kit/json-pointer.ts';
 export { lazy } from './kit/lazy.ts';

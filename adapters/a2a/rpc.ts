@@ -9,7 +9,7 @@ import {
 	type Json,
 	type JsonObject,
 	mediaTypeOf,
-	parseJson,
+	parseMessage,
 	type Reply,
 } from '../../core/index.ts';
 import { Document } from './card/written.ts';
@@ -35,12 +35,12 @@ export function readJson({ headers, body }: Incoming): Json {
 		throw new GatewayError('unsupported_media_type', `Content-Type must be ${TYPES.join(' or ')}.`);
 	if (!Buffer.isBuffer(body) || body.length === 0) throw new A2AError('PARSE_ERROR', 'The body is empty.');
 	try {
-		// `parseJson` returns nothing but JSON values.
-		return parseJson(body) as Json;
+		// `parseMessage` returns nothing but JSON values.
+		return parseMessage(body) as Json;
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (!error) throw thrown;
-		// `parseJson` sets a cause where the text is not UTF-8 or not JSON.
+		// `parseMessage` sets a cause where the text is not UTF-8 or not JSON.
 		throw new A2AError(error.cause === undefined ? 'INVALID_REQUEST' : 'PARSE_ERROR', error.message, error.details);
 	}
 }

@@ -24,6 +24,12 @@ describe('the frame of a message', () => {
 			code: -32600,
 		},
 		{
+			title: 'an id of more digits that could not be echoed is refused',
+			body: '{"jsonrpc":"2.0","method":"ping","id":1234567890123456789}',
+			code: -32600,
+		},
+		{ title: 'a number beyond a double is refused', body: '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1e400}}', code: -32600 },
+		{
 			title: 'params that are a list are refused (basic, “Requests”)',
 			body: '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}',
 			...{ code: -32600, id: 1 },
@@ -46,7 +52,7 @@ describe('the frame of a message', () => {
 	}
 
 	test('an id comes back as it was sent, text or number (basic, “Responses”)', async () => {
-		for (const id of ['', '1', 'ä', 0, -1, Number.MAX_SAFE_INTEGER]) {
+		for (const id of ['', '1', 'ä', '1234567890123456789', 0, -1, Number.MAX_SAFE_INTEGER]) {
 			assert.strictEqual((await mcpEndpoint()(request('ping', undefined, id))).message.id, id);
 			assert.strictEqual((await mcpEndpoint()(request('no/such', undefined, id))).message.id, id);
 		}

@@ -1,6 +1,6 @@
 // Reads and writes JSON-RPC 2.0 as MCP frames it.
 
-import { asGatewayError, isObject, type Json, type JsonObject, parseJson, type Reply } from '../../core/index.ts';
+import { asGatewayError, isObject, type Json, type JsonObject, parseMessage, type Reply } from '../../core/index.ts';
 
 export type RequestId = string | number;
 
@@ -89,12 +89,12 @@ const isId = (id: Json | undefined): id is RequestId => typeof id === 'string' |
 function readJson(body: unknown): Json {
 	if (!Buffer.isBuffer(body) || body.length === 0) throw new ProtocolError(CODES.parseError, 'The body is empty.', { status: 400 });
 	try {
-		// `parseJson` returns nothing but JSON values.
-		return parseJson(body) as Json;
+		// `parseMessage` returns nothing but JSON values.
+		return parseMessage(body) as Json;
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (!error) throw thrown;
-		// `parseJson` sets a cause where the text is not UTF-8 or not JSON.
+		// `parseMessage` sets a cause where the text is not UTF-8 or not JSON.
 		const code = error.cause === undefined ? CODES.invalidRequest : CODES.parseError;
 		throw new ProtocolError(code, error.message, { status: 400 });
 	}

@@ -31,6 +31,7 @@ const SCHEMA: JsonObject = {
 const read = (query: string, schema = SCHEMA): JsonObject => readQuery(new URLSearchParams(query), schema, schema);
 
 for (const [query, expected] of [
+	['count=1234567890123456789&sizes=9007199254740992', { count: '1234567890123456789', sizes: [9007199254740992] }],
 	['text=5&count=5&isOpen=TRUE', { text: '5', count: 5, isOpen: true }],
 	// The check of the arguments refuses it.
 	['count=5.5&count=', { count: ['5.5', ''] }],

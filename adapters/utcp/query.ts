@@ -1,6 +1,16 @@
 // Arguments from a query or a form: `tags[]=a&tags[]=b`, `tags=a&tags=b`, `point[x]=1`, each value as the schema wants it.
 
-import { atFragment, invalid, isObject, type Json, type JsonObject, type JsonSchema, parseJson, pointerToken } from '../../core/index.ts';
+import {
+	atFragment,
+	invalid,
+	isObject,
+	type Json,
+	type JsonObject,
+	type JsonSchema,
+	parseJson,
+	pointerToken,
+	quoteLongIntegersAtOnce,
+} from '../../core/index.ts';
 
 /** One name with what was given under it. */
 interface Branch {
@@ -97,11 +107,14 @@ function single(value: string, at: QueryPlace): Json {
 function coerced(text: string, at: QueryPlace): Json {
 	const types = typesOf(at);
 	if (types.size === 0 || types.has('string')) return text;
-	if ((types.has('number') || types.has('integer')) && NUMBER.test(text) && Number.isFinite(Number(text))) return Number(text);
+	if ((types.has('number') || types.has('integer')) && NUMBER.test(text) && isHeld(text)) return Number(text);
 	if (types.has('boolean') && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true';
 	if (types.has('null') && (text === '' || text === 'null')) return null;
 	return (types.has('object') || types.has('array')) && /^\s*[[{]/.test(text) ? parsed(text) : text;
 }
+
+/** Whether a double holds the number; of an integer, each digit. */
+const isHeld = (text: string): boolean => Number.isFinite(Number(text)) && quoteLongIntegersAtOnce(text).rounded.size === 0;
 
 function parsed(text: string): Json {
 	try {

@@ -5,6 +5,7 @@ import { GatewayError } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { isObject, measureJson } from '../kit/json.ts';
+import { hasInfinity } from '../kit/json-numbers.ts';
 
 /** One step of a path: the name of a member, or an index. */
 export type Step = string | number;
@@ -146,7 +147,8 @@ function closing(text: string): number {
 
 function jsonOf(text: string): Json | undefined {
 	try {
-		return JSON.parse(text) as Json;
+		const value = JSON.parse(text) as Json;
+		return hasInfinity(value) ? undefined : value;
 	} catch {
 		return undefined;
 	}

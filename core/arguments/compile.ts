@@ -172,8 +172,11 @@ function describe(error: ErrorObject, args: JsonObject, schema: JsonSchema): Err
 	}
 	// For an invalid property name, the pointer is that of its object.
 	const value = error.propertyName ?? atPointer(args, at);
-	return { path: at, message: `${expectation(error)}, got ${shown(value)}.` };
+	const why = error.keyword === 'type' && isLongInteger(value) ? ': a number with more digits than a double holds is read as a text' : '';
+	return { path: at, message: `${expectation(error)}, got ${shown(value)}${why}.` };
 }
+
+const isLongInteger = (value: unknown): boolean => typeof value === 'string' && /^-?\d{16,}$/.test(value);
 
 const known = (names: string[]): string => (names.length > 0 && names.length <= 20 ? ` Known: ${names.join(', ')}.` : '');
 

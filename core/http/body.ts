@@ -1,10 +1,12 @@
 // Reads a request's body with our own counting reader (hapi's stream mode enforces only Content-Length), and parses
-// it the same way everywhere: UTF-8, bounded depth, no prototype keys, no characters that PostgreSQL cannot store.
+// it the same way everywhere: UTF-8, bounded depth, no prototype keys, no characters that PostgreSQL cannot store, no numbers that would be others.
 
 import type { IncomingMessage } from 'node:http';
 import { GatewayError, invalid } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/nouns.ts';
 import { MAX_DEPTH, textFaults } from '../kit/input-faults.ts';
-import { hasManyNames, MANY_NAMES } from '../kit/json.ts';
+import { hasManyNames, isObject, MANY_NAMES } from '../kit/json.ts';
+import { hasLargeExponent, mayRound, quoteLongIntegersAtOnce } from '../kit/json-numbers.ts';
 import { type Coding, codingOf, tooLarge } from './codings.ts';
 import { parseForm } from './queries.ts';
 
@@ -55,21 +57,40 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Parses JSON. @throws validation_failed naming what is too much, too deep or cannot be stored; with a cause if it is not UTF-8 or not JSON */
-export function parseJson(body: Buffer): unknown {
+/** How integers are read that no double holds: as texts with all their digits, or rounded, as in a schema, whose checks compare doubles. */
+export type LongIntegers = 'exact' | 'rounded';
+
+/**
+ * Parses JSON.
+ * @throws validation_failed naming what is too much, too deep or cannot be kept; with a cause if it is not UTF-8 or not JSON
+ */
+export function parseJson(body: Buffer, integers: LongIntegers = 'exact'): unknown {
 	const text = decode(body);
 	if (hasManyNames(text)) throw invalid('', `The body has ${MANY_NAMES}: send fewer at once, or the names as values in a list.`);
 	const value = parse(text);
-	if (isPlain(text)) return value;
+	const isLong = mayRound(text);
+	if (!isLong && isPlain(text)) return value;
 	const faults = textFaults(value);
 	if (faults.length > 0)
 		throw new GatewayError('validation_failed', `${faults[0]?.path || 'The body'} ${faults[0]?.message}`, { details: faults });
-	return value;
+	if (!isLong || integers === 'rounded') return value;
+	const exact = quoteLongIntegersAtOnce(text);
+	return exact.rounded.size === 0 ? value : parse(exact.text);
 }
 
-/** Whether `textFaults` cannot find anything, by the text alone: no escape, no `__proto__`, few brackets. */
+const LONG_TEXT = /^-?\d{16,}$/;
+
+/** Parses a message of JSON-RPC. An `id` that is echoed must not become a text: a long integer stays a number, which protocols refuse. */
+export function parseMessage(body: Buffer): unknown {
+	const message = parseJson(body);
+	if (isObject(message) && typeof message['id'] === 'string' && LONG_TEXT.test(message['id']))
+		message['id'] = (parseJson(body, 'rounded') as JsonObject)['id'] ?? null;
+	return message;
+}
+
+/** Whether nothing can be wrong with the value, by the text alone: no escape, no `__proto__`, few brackets, no large number. */
 function isPlain(text: string): boolean {
-	if (text.includes('\\u') || text.includes('__proto__')) return false;
+	if (text.includes('\\u') || text.includes('__proto__') || hasLargeExponent(text)) return false;
 	let opened = 0;
 	for (let at = 0; at < text.length && opened <= MAX_DEPTH; at++) {
 		const character = text[at];

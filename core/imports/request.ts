@@ -126,7 +126,7 @@ export function readImportRequest(body: Uint8Array): ImportRequest {
 /** @throws validation_failed */
 function parse(body: Buffer): { given: unknown } & Pick<ImportRequest, 'contentBytes'> {
 	const taken = takeContent(body);
-	if (taken === null) return { given: parseJson(body) };
-	const given = { ...(parseJson(taken.rest) as object), schemaContent: taken.content.toString() };
+	if (taken === null) return { given: parseJson(body, 'rounded') };
+	const given = { ...(parseJson(taken.rest, 'rounded') as object), schemaContent: taken.content.toString() };
 	return { given, contentBytes: taken.content };
 }

@@ -10,6 +10,7 @@ const FAULTS: [what: string, value: unknown, path: string][] = [
 	['NUL in a name', { a: { 'b\0': 1 } }, '/a/b\\u0000'],
 	['half of a pair', { a: { b: '\ud800' } }, '/a/b'],
 	['a name of the prototype', JSON.parse('{"a":{"__proto__":{}}}'), '/a/__proto__'],
+	['a number beyond a double', { a: [1, Number.NEGATIVE_INFINITY] }, '/a/1'],
 	['a text alone', '\0', ''],
 ];
 for (const [what, value, path] of FAULTS)

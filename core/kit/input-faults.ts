@@ -27,7 +27,10 @@ export const detailsOf = (faults: readonly Fault[], at = ''): ErrorDetail[] =>
 /** Deeper JSON is refused: recursive code behind us, such as PostgreSQL's, would overflow its stack. */
 export const MAX_DEPTH = 64;
 
-/** Finds what no input may contain: too deep nesting, `__proto__`, NUL (PostgreSQL refuses it), lone surrogates (they would be lost). */
+/**
+ * Finds what no input may contain: too deep nesting, `__proto__`, NUL (PostgreSQL refuses it), lone surrogates (they would be lost), and
+ * numbers beyond a double (they would become null).
+ */
 export function textFaults(value: unknown): ErrorDetail[] {
 	if (!hasFault(value)) return [];
 	const faults: ErrorDetail[] = [];
@@ -40,6 +43,7 @@ export function textFaults(value: unknown): ErrorDetail[] {
 			if (fault) faults.push({ path, message: fault });
 			continue;
 		}
+		if (isInfinite(next.value)) faults.push({ path, message: 'is a number beyond 1.8e308, which no double holds.' });
 		if (next.value === null || typeof next.value !== 'object') continue;
 		if (depth >= MAX_DEPTH) {
 			faults.push({ path: path.slice(0, 200), message: `nests deeper than ${MAX_DEPTH} levels.` });
@@ -58,7 +62,7 @@ export function textFaults(value: unknown): ErrorDetail[] {
 
 /** A fault behind so many values is not named: a path for each of a megabyte's takes half a second. */
 const MAX_NAMED = 10_000;
-const UNNAMED = `contains U+0000, half of a surrogate pair or the name __proto__, or nests deeper than ${MAX_DEPTH} levels.`;
+const UNNAMED = `contains U+0000, half of a surrogate pair, the name __proto__ or a number beyond 1.8e308, or nests deeper than ${MAX_DEPTH} levels.`;
 
 function* membersOf(value: object): Generator<[string, unknown]> {
 	if (Array.isArray(value)) for (let at = 0; at < value.length; at++) yield [String(at), value[at]];
@@ -76,7 +80,7 @@ function hasFault(value: unknown): boolean {
 			open.push(child);
 			depths.push(depth + 1);
 		}
-		return false;
+		return isInfinite(child);
 	};
 	if (isBad(value)) return true;
 	for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -92,6 +96,8 @@ function hasFault(value: unknown): boolean {
 	}
 	return false;
 }
+
+const isInfinite = (value: unknown): boolean => typeof value === 'number' && !Number.isFinite(value);
 
 function textFault(text: string): string | null {
 	if (text.includes('\0')) return 'contains the character U+0000, which cannot be stored.';

@@ -85,6 +85,33 @@ describe('Integers with more digits than a double can represent', () => {
 	});
 });
 
+describe('A number beyond the range of doubles', () => {
+	const NOTE = 'The answer has a number beyond 1.8e308, which no double holds, so it is not read as data.';
+	const digits = '9'.repeat(400);
+
+	test('leaves the answer a text, with a note', async () => {
+		for (const whole of [
+			'{"a":[1e400]}',
+			'-1.5E+999',
+			`{"id":12345678901234567890,"a":${'9'.repeat(300)}e10}`,
+			`{"id":1234567890123456,"a":1e309}`,
+		])
+			assert.deepEqual(await jsonResult(whole), { content: [whole, NOTE].map((text) => ({ type: 'text', text })) });
+		assert.deepEqual(texts(await jsonResult(`{"a":${digits}}`, { type: 'object' })), [`{"a":${digits}}`, NOTE]);
+	});
+
+	test('is none in a text, and an integer stays data with its digits', async () => {
+		assert.deepEqual((await jsonResult('{"a":"1e400","b":1e-400,"c":1e300}')).structured, { a: '1e400', b: 0, c: 1e300 });
+		assert.deepEqual((await jsonResult(`{"a":${digits}}`)).structured, { a: digits });
+	});
+
+	test('leaves the beginning of an answer that is too long', async () => {
+		const { structured, content } = await jsonResult(`[1e400,${JSON.stringify(items(25_000))}]`);
+		assert.ok(structured === undefined);
+		assert.match(texts({ content })[0]?.slice(-80) ?? '', /\[cut: the first 1048576 of \d+ characters\]$/);
+	});
+});
+
 describe('Media types of answers', () => {
 	const JSON_TYPES = [
 		'application/json',

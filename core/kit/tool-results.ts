@@ -9,7 +9,7 @@ import { withoutSecrets } from './hidden-secrets.ts';
 import { textOfHtml } from './html-text.ts';
 import { hasManyNames, MANY_NAMES } from './json.ts';
 import { cutJson } from './json-cut.ts';
-import { mayRound, quoteLongIntegers } from './json-integers.ts';
+import { hasInfinity, hasLargeExponent, mayRound, quoteLongIntegers } from './json-numbers.ts';
 
 /** An `import` would load Node's WebSocket client with it (core/process/node-http.ts). */
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -65,7 +65,8 @@ export function textResult(whole: string): ToolResult {
 
 /**
  * Builds a result with text and data. JSON that is too long or nested too deeply is cut to JSON of its shape, and a second text says
- * what was cut. If that would violate `schema`, or the text is not JSON or has too many names to be parsed, the result is the text alone.
+ * what was cut. If that would violate `schema`, or the text is not JSON, has too many names to be parsed or a number beyond the range of
+ * doubles, the result is the text alone.
  * @param schema that the data fits
  */
 export async function jsonResult(whole: string, schema: JsonSchema | null = null): Promise<ToolResult> {
@@ -74,13 +75,14 @@ export async function jsonResult(whole: string, schema: JsonSchema | null = null
 		const read = readData(whole, schema);
 		const data = read instanceof Promise ? await read : read;
 		if (data === null) return textResult(whole);
+		if (data === UNHELD) return { content: [text(whole), text(data)] };
 		if (!isDeeperThan(data.structured, MAX_DEPTH)) return { content: [text(whole), ...data.notes.map(text)], structured: data.structured };
 	}
 	const cut = await cutJson(whole, { maxChars: MAX_TEXT_CHARACTERS, maxDepth: MAX_DEPTH, schema });
 	// Parsing takes a time slice of its own.
 	await nextTurn();
 	const data = cut === null || hasManyNames(cut.text) ? null : await readData(cut.text, schema);
-	if (cut === null || data === null) return textResult(whole);
+	if (cut === null || data === null || data === UNHELD) return textResult(whole);
 	return { content: [cut.text, describeCuts(cut.notes), ...data.notes].map(text), structured: data.structured };
 }
 
@@ -91,6 +93,9 @@ function describeCuts(notes: readonly string[]): string {
 	return ['The answer was too long and is cut:', ...notes.slice(0, MAX_NOTES), ...more].join('\n');
 }
 
+/** The reason why a text that is JSON is not read as data. */
+const UNHELD = 'The answer has a number beyond 1.8e308, which no double holds, so it is not read as data.';
+
 interface Data {
 	structured: Json;
 	/** Notes on values that the data cannot represent as the text does. */
@@ -98,7 +103,7 @@ interface Data {
 }
 
 /** Returns null when the text is not JSON, whatever its header says. */
-function readData(whole: string, schema: JsonSchema | null): Data | null | Promise<Data> {
+function readData(whole: string, schema: JsonSchema | null): Data | typeof UNHELD | null | Promise<Data | typeof UNHELD> {
 	let structured: Json;
 	try {
 		structured = JSON.parse(whole) as Json;
@@ -106,19 +111,20 @@ function readData(whole: string, schema: JsonSchema | null): Data | null | Promi
 		// It stays a text.
 		return null;
 	}
-	return mayRound(whole) ? withDigits(structured, whole, schema) : { structured, notes: [] };
+	if (mayRound(whole)) return withDigits(structured, whole, schema);
+	return hasLargeExponent(whole) && hasInfinity(structured) ? UNHELD : { structured, notes: [] };
 }
 
 /** Keeps the digits of integers that no double can hold. */
-async function withDigits(structured: Json, whole: string, schema: JsonSchema | null): Promise<Data> {
+async function withDigits(structured: Json, whole: string, schema: JsonSchema | null): Promise<Data | typeof UNHELD> {
 	const { text: exact, rounded } = await quoteLongIntegers(whole);
-	if (rounded.size === 0) return { structured, notes: [] };
 	// The promised schema must hold, and a client may see only the data, without the text.
-	if (schema !== null) return { structured, notes: [`Rounded in the data, whose schema wants numbers: ${describeDigits([...rounded])}.`] };
-	return {
-		structured: JSON.parse(exact) as Json,
-		notes: ['Integers that no double can hold are texts in the data, with all their digits.'],
-	};
+	const data = rounded.size === 0 || schema !== null ? structured : (JSON.parse(exact) as Json);
+	if (hasInfinity(data)) return UNHELD;
+	if (rounded.size === 0) return { structured: data, notes: [] };
+	if (schema === null)
+		return { structured: data, notes: ['Integers that no double can hold are texts in the data, with all their digits.'] };
+	return { structured: data, notes: [`Rounded in the data, whose schema wants numbers: ${describeDigits([...rounded])}.`] };
 }
 
 function describeDigits(all: readonly string[]): string {

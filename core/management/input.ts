@@ -27,5 +27,5 @@ export async function readInput(request: Request): Promise<void> {
 function parseBody(request: Request, content: Buffer): unknown {
 	const type = mediaTypeOf(request.raw.req.headers['content-type']);
 	if (type !== 'application/json') throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.');
-	return parseJson(content);
+	return parseJson(content, request.route.settings.plugins?.operation?.integers ?? 'rounded');
 }

@@ -5,7 +5,7 @@ import Joi from 'joi';
 import { asGatewayError, type ErrorCode, GatewayError } from '../contract/errors.ts';
 import type { Window } from '../contract/limits.ts';
 import type { JsonSchema } from '../contract/nouns.ts';
-import { UNREAD } from '../http/body.ts';
+import { type LongIntegers, UNREAD } from '../http/body.ts';
 import { bodyOf } from '../http/failures.ts';
 import type { Need } from './access.ts';
 import { success } from './rest.ts';
@@ -40,6 +40,8 @@ export interface Endpoint {
 	 * `optional`: none of its fields is required, so the body may be absent; it is `{}` then.
 	 */
 	bodyIs?: 'unread' | 'optional';
+	/** `exact`: the body has values for tools or agents, of which no integer may be rounded. */
+	integers?: LongIntegers;
 	/** The schema of `data`; of the whole answer when it is `bare`. */
 	answer: Joi.Schema;
 	/** Media type of a `bare` answer that is not JSON. */

@@ -3,6 +3,7 @@
 import type { ModelCall } from '../contract/models.ts';
 import type { Json, JsonSchema } from '../contract/nouns.ts';
 import { hasManyNames, MANY_NAMES } from '../kit/json.ts';
+import { hasInfinity } from '../kit/json-numbers.ts';
 
 const MOST_NAMED = 10;
 /** A longer text would be parsed for too long. */
@@ -26,6 +27,7 @@ export async function readStructured(
 	} catch {
 		return { faults: json === '' ? 'It is empty.' : 'It is not JSON.' };
 	}
+	if (hasInfinity(value)) return { faults: 'It has a number beyond 1.8e308, which no double holds.' };
 	const faults = await call.faults(schema, value);
 	if (faults.length === 0) return { value };
 	const lines = faults.slice(0, MOST_NAMED).map(({ path, message }) => `${path || '/'} ${message}`);

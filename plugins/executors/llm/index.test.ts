@@ -81,6 +81,12 @@ test('an answer with more names than are parsed at once does not fit', async (t)
 	assert.match(sent[1]?.messages[2]?.content ?? '', /It has more than 10000 different names/);
 });
 
+test('an answer with a number beyond a double does not fit', async (t) => {
+	const { run, sent } = await scripted(t, ['{"city":"Bern","days":1e400}', '{"city":"Bern","days":1}']);
+	assert.deepEqual((await run({ outputSchema: SCHEMA })).structured, { city: 'Bern', days: 1 });
+	assert.match(sent[1]?.messages[2]?.content ?? '', /It has a number beyond 1\.8e308/);
+});
+
 test('an answer that was cut says so, one that was held back is a failed run', async (t) => {
 	const cut = await scripted(t, ['Zür'], 'length');
 	const { content, isError } = await cut.run({});

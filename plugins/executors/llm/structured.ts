@@ -2,6 +2,7 @@
 
 import {
 	type Call,
+	hasInfinity,
 	hasManyNames,
 	type Json,
 	type JsonSchema,
@@ -40,6 +41,7 @@ async function readAnswer(text: string, schema: JsonSchema, call: Call): Promise
 	if (hasManyNames(json)) return { faults: `It has ${MANY_NAMES}.` };
 	const structured = parse(json);
 	if (structured === undefined) return { faults: 'It is not JSON.' };
+	if (hasInfinity(structured)) return { faults: 'It has a number beyond 1.8e308, which no double holds.' };
 	const faults = await call.faults(schema, structured);
 	if (faults.length === 0) return { content: [{ type: 'text', text: json }], structured };
 	const lines = faults.slice(0, MAX_NAMED).map(({ path, message }) => `${path || '/'} ${message}`);

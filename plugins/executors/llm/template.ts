@@ -1,6 +1,6 @@
 // Prompts with placeholders. A placeholder looks a path up in the arguments: nothing is evaluated, and what is filled in is not read again.
 
-import { GatewayError, isObject, type Json, type JsonObject } from '../../../core/index.ts';
+import { GatewayError, hasInfinity, isObject, type Json, type JsonObject } from '../../../core/index.ts';
 
 /** A piece of a prompt: text, or a path with its filters. */
 export type Piece = string | Placeholder;
@@ -73,7 +73,8 @@ function placeholderOf(inside: string): Placeholder | string {
 
 function literalOf(text: string): Json | undefined {
 	try {
-		return JSON.parse(text) as Json;
+		const value = JSON.parse(text) as Json;
+		return hasInfinity(value) ? undefined : value;
 	} catch {
 		return undefined;
 	}

@@ -88,6 +88,7 @@ const approve = (core: Core): ServerRoute =>
 		description: 'The first answer counts. An answer that rejects is given in the same way: what it means is up to the node.',
 		need: 'agents:execute',
 		body: APPROVE,
+		integers: 'exact',
 		answer: EXECUTION,
 		errors: ['conflict'],
 		handler: async (request) => {

@@ -43,6 +43,7 @@ export const invokeRoute = (core: Core): ServerRoute =>
 		need: 'agents:execute',
 		query: Joi.object({ async: Joi.boolean().default(false).description('Answer at once, with the place of the execution.') }),
 		body: INVOKE,
+		integers: 'exact',
 		bare: true,
 		answer: INVOKED,
 		accepted: STARTED,

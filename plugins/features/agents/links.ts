@@ -167,6 +167,7 @@ export const linkRoutes = (core: Core): ServerRoute[] => [
 		need: 'public',
 		addressLimit: WINDOW,
 		body: DECIDE,
+		integers: 'exact',
 		answer: shape({ answered: Joi.boolean().valid(true) }),
 		errors: ['conflict'],
 		handler: async (request) => {

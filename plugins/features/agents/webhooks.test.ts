@@ -125,6 +125,15 @@ test('the plain scheme takes equal bodies once', async () => {
 	assert.equal((await post(hook.id, BODY, { 'x-hub-signature-256': 'sha256=00' })).status, 401);
 });
 
+test('a long integer of a message is a text with all its digits in the input', async () => {
+	const hook = await makeHook();
+	const body = '{"name":1234567890123456789}';
+	const { executionId } = must(await post(hook.id, body, standard(hook, body)), 202).body.data;
+	assert.deepEqual(must(await account.get(`${hook.agent}/executions/${executionId}`), 200).body.data.input, {
+		name: '1234567890123456789',
+	});
+});
+
 test('a signed message that is no input is a 400 that names the field', async () => {
 	const hook = await makeHook();
 	const ask = (body: string, type = 'application/json') => post(hook.id, body, { ...standard(hook, body), 'content-type': type });

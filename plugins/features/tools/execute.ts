@@ -71,6 +71,7 @@ export const executeTool = (core: Core): ServerRoute =>
 		query: QUERY,
 		body: BODY,
 		bodyIs: 'optional',
+		integers: 'exact',
 		answer: RESULT,
 		errors: ['not_implemented', 'conflict', 'secret_unreadable'],
 		idempotent: true,

@@ -23,6 +23,8 @@ let tools: string;
 let origin: string;
 const upstream = createServer((request, response) => {
 	if (request.url === '/text') return void response.end('plain');
+	if (request.url === '/huge') return void response.setHeader('content-type', 'application/json').end('{"size":1e400,"id":1}');
+	if (request.url === '/echo') return void request.setEncoding('utf8').on('data', (sent) => response.end(sent));
 	response.statusCode = request.url === '/broken' ? 500 : 200;
 	response.setHeader('content-type', 'application/json').end('{"ok":true}');
 });
@@ -103,6 +105,35 @@ test('faults of arguments are named by their location in the body, which may be 
 		assert.equal(must(await run(body), 400).body.details[0].path, '/parameters/id', JSON.stringify(body));
 	const easy = await createHttpTool(account, { name: 'easy', url: `${origin}/json` });
 	assert.deepEqual(must(await account.post(`${tools}/${easy}/execute`), 200).body.data.result, { ok: true });
+});
+
+test('a number beyond a double is refused with its place, and in an answer it leaves a text', async () => {
+	const id = await createHttpTool(account, { name: 'huge', url: `${origin}/huge` });
+	for (const number of ['1e400', '-1.5E+999', `1${'0'.repeat(309)}`, `${'9'.repeat(300)}e10`]) {
+		const { body } = must(await account.post(`${tools}/${id}/execute`, `{"parameters":{"a":[0,${number}]}}`), 400);
+		assert.deepEqual(
+			[body.details[0].path, body.message],
+			['/parameters/a/1', '/parameters/a/1 is a number beyond 1.8e308, which no double holds.'],
+		);
+	}
+	const { status, result } = must(await account.post(`${tools}/${id}/execute`), 200).body.data;
+	assert.equal(status, 'success');
+	assert.match(JSON.stringify(result), /1e400.*not read as data/);
+});
+
+test('a long integer reaches a tool with all its digits as a text, and is refused with its place where only a number fits', async () => {
+	const properties = { any: {}, text: { type: 'string' }, id: { type: 'integer' } };
+	const parameters = { type: 'object', properties };
+	const id = await createHttpTool(account, { name: 'echo', method: 'POST', url: `${origin}/echo`, parameters });
+	const run = (args: string) => account.post(`${tools}/${id}/execute`, `{"parameters":${args}}`);
+	const sent = must(await run('{"any":[1234567890123456789,1e21,9007199254740992],"text":-9007199254740993}'), 200).body.data.result;
+	assert.deepEqual(sent, { any: ['1234567890123456789', 1e21, 9007199254740992], text: '-9007199254740993' });
+	const { details } = must(await run('{"id":1234567890123456789}'), 400).body;
+	assert.equal(details[0].path, '/parameters/id');
+	assert.match(details[0].message, /must be integer, got string "1234567890123456789": a number with more digits than a double holds/);
+	const bounds = '{"type":"object","properties":{"id":{"type":"integer","maximum":9223372036854775807,"default":9223372036854775807}}}';
+	const bounded = `{"name":"bounded","type":"http","parameters":${bounds},"executionConfig":{"method":"GET","url":"https://pets.example.com/"}}`;
+	assert.deepEqual(must(await account.post(tools, bounded), 201).body.data.parameters, JSON.parse(bounds));
 });
 
 test('answers are what the document says, from making a tool to removing it, and its examples pass', async () => {

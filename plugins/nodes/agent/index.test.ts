@@ -92,6 +92,8 @@ const MISTAKES: [what: string, said: Said, says: RegExp][] = [
 		{ calls: [0, 6000].map((from) => ({ name: 'refund', args: named(from) })) },
 		/more than 10000 different names/,
 	],
+	['a number beyond a double', { calls: [{ name: 'refund', args: '{"amount":[1e400]}' }] }, /\/amount\/0 is a number beyond/],
+	['an integer that would be rounded', { calls: [{ name: 'find_order', args: '{"id":1234567890123456789}' }] }, /\/id must be integer/],
 	['arguments that are a list', { calls: [{ name: 'refund', args: '[1]' }] }, /must be a JSON object/],
 	['arguments that do not fit', find('seven'), /\/id must be integer/],
 	['a tool that fails', { calls: [{ name: 'fail', args: {} }] }, /no luck/],

@@ -14,6 +14,7 @@ import {
 	MANY_NAMES,
 	type ModelAnswer,
 	type NodeCall,
+	parseJson,
 	type RunResult,
 	readStructured,
 	repairing,
@@ -168,10 +169,11 @@ export class Loop {
 		if (!offered) return { refused: `There is no tool "${name.slice(0, MOST_NAME_CHARS)}".` };
 		if (isTooMuch) return { refused: `The arguments of these calls have ${MANY_NAMES}: make fewer calls at once, or smaller ones.` };
 		try {
-			const args: unknown = JSON.parse(written.trim() === '' ? '{}' : written);
+			const args = parseJson(Buffer.from(written.trim() === '' ? '{}' : written));
 			return isObject(args) ? { offered, args } : { refused: 'The arguments must be a JSON object.' };
-		} catch {
-			return { refused: 'The arguments are not JSON.' };
+		} catch (thrown) {
+			const [fault] = asGatewayError(thrown)?.details ?? [];
+			return { refused: fault?.path ? `The arguments cannot be sent: ${fault.path} ${fault.message}` : 'The arguments are not JSON.' };
 		}
 	}
 

@@ -80,6 +80,13 @@ const REFUSED: [what: string, answers: Parameters<typeof nodeWorld>[1], more: Js
 		/It has more than 10000 different names/,
 		2,
 	],
+	[
+		'answers with a number beyond a double',
+		{ answers: ['{"mood":1e400}', '{"mood":-1e400}'] },
+		{ output: { schema: { type: 'object' } } },
+		/It has a number beyond 1\.8e308/,
+		2,
+	],
 	['one, where no repair is wanted', { answers: ['no', '{}'] }, { output: { schema: SCHEMA, repair: false } }, /It is not JSON/, 1],
 	[
 		'one that was cut',

@@ -116,6 +116,7 @@ export const evaluationRoute = (core: Core): ServerRoute =>
 		need: 'agents:execute',
 		limit: 'agent-tests',
 		body: TEST,
+		integers: 'exact',
 		answer: RESULT,
 		slow: true,
 		handler: async (request) => {

@@ -96,6 +96,7 @@ const setSchedule = (core: Core): ServerRoute =>
 			'With `If-Match` and the `ETag` of the schedule, nothing is set when somebody has changed it since.',
 		need: 'agents:write',
 		body: SET,
+		integers: 'exact',
 		answer: SCHEDULE,
 		errors: ['precondition_failed'],
 		versioned: true,

@@ -1,4 +1,5 @@
-// Integers of a JSON text that exceed a double's precision: mostly identifiers, which would be wrong with other digits (RFC 8259 §6).
+// Numbers of a JSON text that no double holds (RFC 8259 §6): integers beyond its precision, mostly identifiers, which would be wrong with other
+// digits; and numbers beyond its range, which would become Infinity.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { trailingBackslashes } from './json-outline.ts';
@@ -10,6 +11,23 @@ const LONG_DIGITS = 16;
 const LONG_INTEGER = /(?<![\w.+-])-?\d{16,}(?![\d.eE])/g;
 /** Characters read between two looks at the clock. */
 const STEP_CHARS = 16_384;
+/** A number beyond 1.8e308 has such an exponent, or many digits. */
+const LARGE_EXPONENT = /[\d.][eE]\+?\d{3}/;
+
+/** Whether a number may be beyond the range of doubles, if none has many digits, as `mayRound` finds them. */
+export const hasLargeExponent = (json: string): boolean => LARGE_EXPONENT.test(json);
+
+/** Whether a parsed value has a number that was beyond the range of doubles. */
+export function hasInfinity(value: unknown): boolean {
+	const open = [value];
+	while (open.length > 0) {
+		const next = open.pop();
+		if (typeof next === 'number' && !Number.isFinite(next)) return true;
+		if (next === null || typeof next !== 'object') continue;
+		for (const part of Object.values(next)) if (typeof part === 'object' || typeof part === 'number') open.push(part);
+	}
+	return false;
+}
 
 /** Whether a run of so many digits occurs anywhere. Every sixteenth character is checked, since a run of that length contains one. */
 export function mayRound(json: string): boolean {
@@ -26,30 +44,48 @@ export function mayRound(json: string): boolean {
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
-/** Replaces each such integer that a double would change by a string, and returns their digits. @param json a valid JSON text */
-export async function quoteLongIntegers(json: string): Promise<{ text: string; rounded: ReadonlySet<string> }> {
-	const pieces: string[] = [];
+export interface Quoted {
+	text: string;
+	/** The digits of the integers that a double would change. */
+	rounded: ReadonlySet<string>;
+}
+
+/** Replaces each such integer that a double would change by a string, in slices of time. @param json a valid JSON text */
+export async function quoteLongIntegers(json: string): Promise<Quoted> {
 	const rounded = new Set<string>();
+	const pieces: string[] = [];
+	const slice = new TimeSlice();
+	// The caller's parsing has already taken a time slice.
+	await nextTurn();
+	for (const piece of quotedPieces(json, rounded)) {
+		pieces.push(piece);
+		if (slice.isOver) await slice.next();
+	}
+	await nextTurn();
+	return { text: pieces.join(''), rounded };
+}
+
+/** Does the same at once. @param json a valid JSON text, as short as a body of a request */
+export function quoteLongIntegersAtOnce(json: string): Quoted {
+	const rounded = new Set<string>();
+	return { text: [...quotedPieces(json, rounded)].join(''), rounded };
+}
+
+function* quotedPieces(json: string, rounded: Set<string>): Generator<string> {
 	const quoteIfRounded = (digits: string): string => {
 		if (String(Number(digits)) === digits) return digits;
 		rounded.add(digits);
 		return `"${digits}"`;
 	};
-	const slice = new TimeSlice();
-	// The caller's parsing has already taken a time slice.
-	await nextTurn();
 	let at = 0;
 	while (at < json.length) {
-		if (slice.isOver) await slice.next();
 		const next = stringStart(json, at);
 		const start = next - at > STEP_CHARS ? valueEnd(json, at + STEP_CHARS, next) : next;
 		const between = json.slice(at, start);
-		pieces.push(between.length < LONG_DIGITS ? between : between.replace(LONG_INTEGER, quoteIfRounded));
+		yield between.length < LONG_DIGITS ? between : between.replace(LONG_INTEGER, quoteIfRounded);
 		at = start < next || start === json.length ? start : stringEnd(json, start);
-		pieces.push(json.slice(start, at));
+		yield json.slice(start, at);
 	}
-	await nextTurn();
-	return { text: pieces.join(''), rounded };
 }
 
 function stringStart(json: string, from: number): number {

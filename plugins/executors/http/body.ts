@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { headerValueFault, invalid, isObject, type Json, type JsonObject } from '../../../core/index.ts';
 import type { Spend } from './budget.ts';
-import { inCharset } from './charset.ts';
+import { inCharset, jsonInCharset } from './charset.ts';
 import type { Part } from './config.ts';
 import { encodeReserved, percentEncode, spellPieces } from './serialize.ts';
 import { plainText } from './template.ts';
@@ -38,13 +38,17 @@ const TEXT_TYPE = /^(?:text\/|[^;]*(?:\+xml|\+yaml|\/xml|\/yaml|\/x-yaml|\/graph
 /** @param at JSON pointer of the argument, for messages. @throws validation_failed */
 export function writeBody(contentType: string, value: Json, at: string, writing: Writing): Body {
 	if (isJson(contentType))
-		return { contentType: contentType.includes('*') ? 'application/json' : contentType, content: JSON.stringify(value) };
+		return {
+			contentType: contentType.includes('*') ? 'application/json' : contentType,
+			content: jsonInCharset(JSON.stringify(value), contentType),
+		};
 	if (FORM_TYPE.test(contentType)) return { contentType: 'application/x-www-form-urlencoded', content: form(value, at, writing) };
 	if (MULTIPART_TYPE.test(contentType)) return multipart(contentType, fields(value, at, 'a multipart body'), at, writing);
-	if (typeof value !== 'string' && LINES_TYPE.test(contentType)) return { contentType, content: sequence(value, '') };
-	if (typeof value !== 'string' && SEQUENCE_TYPE.test(contentType)) return { contentType, content: sequence(value, RECORD_SEPARATOR) };
-	if (LINES_TYPE.test(contentType) || SEQUENCE_TYPE.test(contentType)) return { contentType, content: value as string };
-	if (TEXT_TYPE.test(contentType)) return { contentType, content: inCharset(plainText(value), contentType, at) };
+	const isLines = LINES_TYPE.test(contentType);
+	const isSequence = isLines || SEQUENCE_TYPE.test(contentType);
+	if (typeof value !== 'string' && isSequence)
+		return { contentType, content: jsonInCharset(sequence(value, isLines ? '' : RECORD_SEPARATOR), contentType) };
+	if (isSequence || TEXT_TYPE.test(contentType)) return { contentType, content: inCharset(plainText(value), contentType, at) };
 	if (typeof value !== 'string') throw invalid(at, `${at} must be a base64 string: it is sent as ${contentType}.`);
 	return { contentType, content: fromBase64(value, at) };
 }
@@ -99,7 +103,8 @@ function multipart(contentType: string, value: JsonObject, at: string, { parts =
 		content,
 		Buffer.from('\r\n'),
 	]);
-	const type = contentType.replace(/\s*;\s*boundary=[^;]*/i, '');
+	// Names of parts are UTF-8, and each part names its own charset.
+	const type = contentType.replace(/\s*;\s*(?:boundary|charset)\s*=[^;]*/gi, '');
 	return { contentType: `${type}; boundary=${boundary}`, content: Buffer.concat([...chunks, Buffer.from(`--${boundary}--\r\n`)]) };
 }
 
@@ -110,7 +115,8 @@ function piece(name: string, value: Json, at: string, part: Part): Piece {
 		return { headers: partHeaders({ name, contentType, more: part.headers }), content: Buffer.from(content) };
 	}
 	const type = part.contentType ?? (typeof value === 'object' ? 'application/json' : undefined);
-	const content = type !== undefined && isJson(type) ? JSON.stringify(value) : inCharset(plainText(value), type ?? '', at);
+	const content =
+		type !== undefined && isJson(type) ? jsonInCharset(JSON.stringify(value), type) : inCharset(plainText(value), type ?? '', at);
 	return { headers: partHeaders({ name, contentType: type, more: part.headers }), content: Buffer.from(content) };
 }
 

@@ -154,6 +154,8 @@ test('A body marked as text is sent to the letter, whatever its media type', asy
 		(await send({ method: 'POST', url: upstream.origin, requestBody: { ...requestBody, isText: false } }, { body: 'aGk=' })) ??
 		assert.fail();
 	assert.equal(bytes.body.toString(), 'hi');
+	const latin = { ...requestBody, contentType: 'model/vrml; charset=latin1' };
+	assert.deepEqual((await send({ method: 'POST', url: upstream.origin, requestBody: latin }, { body: 'é' }))?.body, Buffer.from([0xe9]));
 });
 
 test('A text part is sent in the charset that its media type names', async (t) => {
@@ -164,6 +166,25 @@ test('A text part is sent in the charset that its media type names', async (t) =
 	const [, first, second] = sent.body.toString('latin1').split('name=');
 	assert.ok(first?.includes('charset=utf-16be\r\n\r\n\u0000\u00e9\r\n'), first);
 	assert.ok(second?.includes('text/plain\r\n\r\n\u00c3\u00a9\r\n'), second);
+});
+
+test('JSON in another charset is written so that it is the same in UTF-8', async (t) => {
+	const { upstream, send } = await wire(t);
+	const value = { t: 'é€😀' };
+	const escaped = '{"t":"\\u00e9\\u20ac\\ud83d\\ude00"}';
+	const sent = async (contentType: string, more: object = {}) =>
+		(await send({ method: 'POST', url: upstream.origin, requestBody: { arg: 'value', contentType, ...more } }, { value })) ?? assert.fail();
+	for (const charset of ['ISO-8859-1', 'us-ascii', 'windows-1252']) {
+		const { headers, body } = await sent(`application/json; charset=${charset}`);
+		assert.deepEqual([headers['content-type'], body.toString('latin1')], [`application/json; charset=${charset}`, escaped]);
+		assert.equal((await sent(`application/x-ndjson; charset=${charset}`)).body.toString('latin1'), `${escaped}\n`);
+	}
+	assert.equal((await sent('application/json; charset=utf-16le')).body.toString('utf16le'), escaped);
+	assert.equal((await sent('application/json; charset="UTF-8"')).body.toString(), JSON.stringify(value));
+	const parts = { t: { contentType: 'application/json; charset=iso-8859-1' } };
+	const form = await sent('multipart/form-data; charset=ISO-8859-1', { parts });
+	assert.match(form.headers['content-type'] ?? '', /^multipart\/form-data; boundary=gatehouse-[0-9a-f]{32}$/);
+	assert.ok(form.body.toString('latin1').includes('\r\n\r\n"\\u00e9\\u20ac\\ud83d\\ude00"\r\n'), form.body.toString('latin1'));
 });
 
 test('Two multipart bodies have different boundaries', async (t) => {

@@ -29,13 +29,23 @@ const CHARSETS: Readonly<Record<string, Charset>> = {
 export const charsetName = (contentType: string): string | null =>
 	/;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? null;
 
+const isUtf8 = (name: string): boolean => name === 'utf-8' || name === 'utf8';
+
+/** Encodes JSON. Its escapes write every character in ASCII, which readers that know the charset and those that do not read alike. */
+export function jsonInCharset(json: string, contentType: string): string | Buffer {
+	const name = charsetName(contentType) ?? 'utf-8';
+	if (isUtf8(name)) return json;
+	const escaped = json.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+	return inCharset(escaped, contentType, '');
+}
+
 /**
  * Encodes a text, in UTF-8 if no charset is named. In unknown charsets only ASCII is written, which nearly all encode alike.
  * @throws validation_failed for characters that the charset does not have
  */
 export function inCharset(text: string, contentType: string, at: string): string | Buffer {
 	const name = charsetName(contentType) ?? 'utf-8';
-	if (name === 'utf-8' || name === 'utf8') return text;
+	if (isUtf8(name)) return text;
 	const charset = Object.hasOwn(CHARSETS, name) ? CHARSETS[name] : undefined;
 	const { most, encode } = charset ?? ascii;
 	for (let index = 0; index < text.length; index++) {

@@ -11,6 +11,7 @@ import {
 } from '../../../core/index.ts';
 import { type Body, writeBody } from './body.ts';
 import { budgetOf, MAX_BODY_CHARS, MAX_HEAD_CHARS, type Spend } from './budget.ts';
+import { inCharset } from './charset.ts';
 import { climbs, type HttpConfig, type Parameter } from './config.ts';
 import { type Plan, planOf } from './plan.ts';
 import { cookiePieces, headerText, pathValue, percentEncode, queryPieces } from './serialize.ts';
@@ -139,7 +140,7 @@ function bodyOf(config: HttpConfig, headers: Record<string, string>, read: Read)
 		if (xml && value !== undefined && typeof value !== 'string') return withBody(headers, writeXml(contentType, xml, value, `/${arg}`));
 		if (isText && typeof value === 'string') {
 			headers['content-type'] = contentType;
-			return value;
+			return inCharset(value, contentType, `/${arg}`);
 		}
 		return value === undefined ? null : write(headers, contentType, value, { at: `/${arg}`, parts });
 	}

@@ -1,6 +1,6 @@
 // Compiles JSON Schema 2020-12 of tools' arguments; the check fills in missing values and names faults by JSON pointer.
 
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type FuncKeywordDefinition, str, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type ErrorDetail, GatewayError, invalid } from '../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
@@ -9,6 +9,7 @@ import { type Filling, gapFiller } from './gaps.ts';
 import { parseTexts } from './json-texts.ts';
 import { knownNames } from './known-names.ts';
 import { LinearRegExp } from './linear-regexp.ts';
+import { isMultiple } from './multiples.ts';
 import { dropNulls, restoreNulls } from './nulls.ts';
 
 const MAX_DETAILS = 20;
@@ -95,6 +96,15 @@ const unusable = (at: string, why: string, cause: unknown): GatewayError => {
 	return new GatewayError('validation_failed', message, { cause, details: [{ path: at, message }] });
 };
 
+/** Ajv divides doubles: 0.07 is no multiple of 0.01 to it, and its option takes any tolerance for small numbers and none for large ones. */
+const MULTIPLE_OF: FuncKeywordDefinition = {
+	keyword: 'multipleOf',
+	type: 'number',
+	schemaType: 'number',
+	compile: (divisor: number) => (value: number) => isMultiple(value, divisor),
+	error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
+};
+
 function createAjv(text: string): Ajv2020 {
 	const patterns = new Map<string, LinearRegExp>();
 	// Patterns are attacker-controlled. Ajv calls the engine like `RegExp`, and prints `code` only when it writes a module, which is never
@@ -121,6 +131,7 @@ function createAjv(text: string): Ajv2020 {
 		// `test` is all that Ajv calls on the engine's result. Optimizing the code takes longer than running it unoptimized.
 		code: { regExp: regExp as never, optimize: false },
 	});
+	if (text.includes('multipleOf')) ajv.removeKeyword('multipleOf').addKeyword(MULTIPLE_OF);
 	(addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
 	return boundFormats(ajv);
 }

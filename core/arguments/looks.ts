@@ -14,7 +14,7 @@ export interface Weight {
 	looks: number;
 	/** Number of states of the patterns that are tried on one text. */
 	states: number;
-	/** Number of listed values that the value is compared with. */
+	/** Number of listed values that the value is compared with, and what takes as long. */
 	listed: number;
 	/** Number of properties that may be filled in. */
 	members: number;
@@ -35,6 +35,8 @@ interface CountingLimits {
 const WHOLE: CountingLimits = { steps: Number.POSITIVE_INFINITY, applied: 200_000 };
 /** Limits of counting within some milliseconds. */
 const QUICK: CountingLimits = { steps: 60_000, applied: 5000 };
+/** Comparisons that take as long as dividing decimals. */
+const DECIMALS = 40;
 const NOTHING: Weight = { looks: 0, states: 0, listed: 0, members: 0, hasFormat: false, isQuadratic: false };
 
 /**
@@ -131,10 +133,11 @@ function largest(values: Iterable<number>): number {
 
 function weighOne(applied: readonly JsonObject[], weight: Weight, statesOf: (pattern: string) => number): void {
 	let [states, names, listed, members] = [0, 0, 0, 0];
-	for (const { pattern, patternProperties, enum: values, properties, format, uniqueItems } of applied) {
+	for (const { pattern, patternProperties, enum: values, properties, format, multipleOf, uniqueItems } of applied) {
 		if (typeof pattern === 'string') states += statesOf(pattern);
 		if (isObject(patternProperties)) for (const name of Object.keys(patternProperties)) names += statesOf(name);
 		if (Array.isArray(values)) listed += values.length;
+		if (multipleOf !== undefined) listed += DECIMALS;
 		if (isObject(properties)) members += Object.keys(properties).length;
 		weight.hasFormat ||= typeof format === 'string';
 		weight.isQuadratic ||= uniqueItems === true;

@@ -88,8 +88,10 @@ export class CheckThread {
 			before = null;
 		};
 		const look = async (): Promise<void> => {
+			const asked = phase;
 			const computed = await this.#computedMs();
-			if (computed === null) return;
+			// A figure that was asked for before the phase began may be of long before.
+			if (computed === null || asked !== phase) return;
 			before ??= computed;
 			if (computed - before < this.#maxComputedMs[phase] && performance.now() - started < MAX_PASSED_MS) return;
 			this.kill();

@@ -79,11 +79,11 @@ export { requireOf, requirePermission } from './management/access.ts';
 export { actorOf, organizationOf, storeOf, userIdOf } from './management/credentials.ts';
 export { dateTime } from './management/date-time.ts';
 export { EXPORT_FORMATS, type ExportFormat, exportFormat, exportRows } from './management/exports.ts';
+export { expectedVersion } from './management/if-match.ts';
 export {
 	accept,
 	changes,
 	type Endpoint,
-	expectedVersion,
 	isOfContext,
 	operation,
 	setCookie,

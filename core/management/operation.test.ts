@@ -9,7 +9,8 @@ import { startCore, type TestCore } from '../../test/helpers/core.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { GatewayError } from '../contract/errors.ts';
-import { accept, type Endpoint, expectedVersion, operation, setCookie, showPreferences, showVersion } from './operation.ts';
+import { expectedVersion } from './if-match.ts';
+import { accept, type Endpoint, operation, setCookie, showPreferences, showVersion } from './operation.ts';
 import { body } from './rest.ts';
 
 /** The behaviour of every handler in the test that runs. */
@@ -114,8 +115,22 @@ test('If-Match is an ETag of the service, `*` or absent; any other value matches
 		['*', null],
 	] as const)
 		assert.equal(bodyOf(await asked(tag)).data.version, version, tag);
-	for (const tag of ['3', 'W/"3"', '"a"', '"3", "4"', '"9999999999"', '']) assert.equal((await asked(tag)).statusCode, 412, tag);
+	for (const tag of ['3', 'W/"3"', '"a"', '"3", 4', '"a,3"', 'W/"3", "b"', '"9999999999"', ''])
+		assert.equal((await asked(tag)).statusCode, 412, tag);
 	assert.equal(bodyOf(await ask('/versioned', { method: 'PATCH' })).data.version, null);
+});
+
+test('If-Match with several versions is met by any of them, and by no more than ten', async () => {
+	const tried: unknown[] = [];
+	handle = (request) => {
+		tried.push(expectedVersion(request));
+		if (expectedVersion(request) !== 4) throw new GatewayError('precondition_failed', 'changed');
+		return null;
+	};
+	const asked = async (tags: string) => (await ask('/versioned', { method: 'PATCH', headers: { 'if-match': tags } })).statusCode;
+	assert.deepEqual([await asked('"5",W/"1" , "4.2", "x,y","3"'), tried.splice(0)], [200, [3, 4]]);
+	assert.deepEqual([await asked('"7","6"'), tried.splice(0)], [412, [6, 7]]);
+	assert.deepEqual([await asked(Array.from({ length: 11 }, (_none, at) => `"${at}"`).join()), tried], [400, []]);
 });
 
 test('deferred work is a 202 with the URL of its state and the time after which to retry', async () => {

@@ -2,12 +2,13 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
-import { asGatewayError, type ErrorCode, GatewayError } from '../contract/errors.ts';
+import { asGatewayError, type ErrorCode, type GatewayError } from '../contract/errors.ts';
 import type { Window } from '../contract/limits.ts';
 import type { JsonSchema } from '../contract/nouns.ts';
 import { type LongIntegers, UNREAD } from '../http/body.ts';
 import { bodyOf } from '../http/failures.ts';
 import type { Need } from './access.ts';
+import { forEachVersion } from './if-match.ts';
 import { success } from './rest.ts';
 
 export interface Endpoint {
@@ -141,10 +142,12 @@ async function answer(declared: Endpoint, request: Request, h: ResponseToolkit):
 }
 
 /** Runs the handler. A failed request had no effect, so the next one under the same key may try; an agent that failed has run. */
-async function run({ handler }: Endpoint, request: Request): Promise<unknown> {
+async function run(declared: Endpoint, request: Request): Promise<unknown> {
 	const { idempotent } = request.plugins;
+	const { handler } = declared;
+	const work = () => (declared.versioned && changes(declared) ? forEachVersion(request, handler) : handler(request));
 	try {
-		return await (idempotent ? idempotent.during(() => handler(request)) : handler(request));
+		return await (idempotent ? idempotent.during(work) : work());
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
 		if (error?.code === 'agent_failed') {
@@ -176,17 +179,4 @@ export function showPreferences(request: Request, preferences: readonly string[]
 /** Sets the answer's `ETag`: the row's version, and another number when the answer shows more than the row. */
 export function showVersion(request: Request, version: number, more?: number): void {
 	request.plugins.version = more === undefined ? String(version) : `${version}.${more}`;
-}
-
-/**
- * Returns the version required by `If-Match`; undefined when it requires none, or accepts any.
- * @throws precondition_failed when it is not one of our tags: it can match nothing
- */
-export function expectedVersion(request: Request): number | undefined {
-	const header = request.raw.req.headers['if-match'];
-	if (header === undefined || header.trim() === '*') return undefined;
-	const [, version] = /^"(\d{1,9})(?:\.\d{1,15})?"$/.exec(header.trim()) ?? [];
-	if (version === undefined)
-		throw new GatewayError('precondition_failed', 'If-Match is not a version of this resource: send the ETag of an answer unchanged.');
-	return Number(version);
 }

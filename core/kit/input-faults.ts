@@ -18,11 +18,21 @@ const MAX_STEP = 200;
 interface Fault {
 	path: readonly (string | number)[];
 	message: string;
+	/** Joi's name of the fault. */
+	type?: string;
 }
 
 /** @param at start of the path: a pointer into the body, or `query`, `path`, `header` */
-export const detailsOf = (faults: readonly Fault[], at = ''): ErrorDetail[] =>
-	faults.map(({ path, message }) => ({ path: at + path.map((step) => `/${pointerToken(String(step), MAX_STEP)}`).join(''), message }));
+export function detailsOf(faults: readonly Fault[], at = ''): ErrorDetail[] {
+	const details = faults.map(({ path, message, type }) => ({
+		path: at + path.map((step) => `/${pointerToken(String(step), MAX_STEP)}`).join(''),
+		message,
+		type,
+	}));
+	// Joi also tells what else a value is not that is none of those that are listed.
+	const listed = new Set(details.filter(({ type }) => type === 'any.only').map(({ path }) => path));
+	return details.filter(({ path, type }) => type === 'any.only' || !listed.has(path)).map(({ path, message }) => ({ path, message }));
+}
 
 /** Deeper JSON is refused: recursive code behind us, such as PostgreSQL's, would overflow its stack. */
 export const MAX_DEPTH = 64;

@@ -44,6 +44,37 @@ test('an unknown minor version is read as the nearest, with a warning', async ()
 	}
 });
 
+test('numbers that JSON cannot write are left out, with a warning of their place', async () => {
+	const schema = '{ type: number, enum: [1, .inf], default: .nan, maximum: 1e999, examples: [-.inf] }';
+	const yaml = `openapi: 3.1.0
+info: { title: x, version: '1' }
+paths: { /a: { get: { parameters: [{ name: q, in: query, schema: ${schema} }], responses: { 200: { description: ok } } } } }`;
+	const at = '/paths/~1a/get/parameters/0/schema';
+	const { operations, warnings } = await readWith(importer, yaml);
+	assert.deepEqual(operations[0]?.parameters['properties'], { q: { type: 'number', enum: [1] } });
+	assert.deepEqual(
+		warnings.map(({ fields }) => fields),
+		['/enum/1', '/default', '/maximum', '/examples'].map((name) => ({ pointer: `${at}${name}` })),
+	);
+	const json = JSON.stringify({ openapi: '3.1.0', info: { title: 'x', version: '1' }, 'x-number': 'N', paths: {} });
+	const other = await readWith(importer, json.replace('"N"', '1e400'));
+	assert.deepEqual([other.warnings.length, other.warnings[0]?.fields], [1, { pointer: '/x-number' }]);
+});
+
+test('a path with a fragment is called without, with a warning', async () => {
+	const item = { get: { responses: { 200: { description: 'ok' } } } };
+	const document = { openapi: '3.1.0', info: { title: 'x', version: '1' }, paths: { '/a': item, '/a#b': item } };
+	const { operations, warnings } = await readWith(importer, JSON.stringify(document));
+	assert.deepEqual(
+		operations.map(({ definition }) => definition['path']),
+		['/a', '/a'],
+	);
+	assert.deepEqual(
+		warnings.filter(({ message }) => message.includes('fragment')).map(({ fields }) => fields),
+		[{ pointer: '/paths/~1a#b' }],
+	);
+});
+
 test('a document of another version is refused, naming its version and the supported ones', () => {
 	assert.match(refusal('{"openapi":"4.0.0"}').message, /OpenAPI “4\.0\.0”.*2\.0 and OpenAPI 3\.0, 3\.1 and 3\.2/);
 	assert.match(refusal('swagger: "1.2"').message, /Swagger “1\.2”.*3\.0, 3\.1 and 3\.2/);

@@ -2,12 +2,14 @@
 // belong to single operations.
 
 import { LineCounter, parseDocument, type YAMLParseError } from 'yaml';
-import { cleanText, GatewayError, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
+import { cleanText, escapeToken, GatewayError, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 
 export interface Document {
 	root: JsonObject;
 	/** Whether no object occurs twice in it: aliases of YAML make that happen. */
 	isTree?: boolean;
+	/** Pointers to the first numbers that were left out: JSON cannot write them. */
+	dropped: readonly string[];
 	/** The version whose rules apply. */
 	version: '2.0' | '3.0' | '3.1' | '3.2';
 	/** Format and version as the document spells them: `openapi 3.0.3`. */
@@ -27,22 +29,45 @@ const MAX_ALIASES = 5_000;
 
 /** @throws schema_invalid naming line and column of a syntax error, or the reason why the document is not OpenAPI */
 export function readDocument(text: string): Document {
-	const { value, isTree } = readTree(text);
+	const { value, isTree, dropped } = readTree(text);
 	if (!isObject(value)) throw refused(`The document is not OpenAPI: its root must be an object, not ${typeName(value)}.`);
 	const version = versionOf(value);
 	if (value['paths'] !== undefined && !isObject(value['paths']))
 		throw refused(`/paths must be an object, not ${typeName(value['paths'])}.`, '/paths');
-	return { root: value, isTree, schemas: version.version === '2.0' ? '#/definitions/' : '#/components/schemas/', ...version };
+	return { root: value, isTree, dropped, schemas: version.version === '2.0' ? '#/definitions/' : '#/components/schemas/', ...version };
 }
 
 /** Parses any JSON or YAML. @throws schema_invalid naming line and column of a syntax error */
 export const readValue = (text: string): Json => readTree(text).value;
 
-function readTree(text: string): { value: Json; isTree: boolean } {
+function readTree(text: string): { value: Json; isTree: boolean; dropped: string[] } {
 	const tree = parseText(text.replace(/^\ufeff/, ''));
 	checkDepth(tree.value);
-	return tree;
+	const dropped: string[] = [];
+	// JSON has such numbers where an exponent is large; they are looked for only where there may be some.
+	if (!tree.isTree || /e\+?\d{3}|\d{16}/i.test(text)) dropInfinite(tree.value, '', dropped);
+	return { ...tree, dropped };
 }
+
+const MAX_DROPPED = 20;
+
+/** Removes the numbers that would be written as null: members, and items of lists. A list of nothing else is removed whole. */
+function dropInfinite(value: Json, at: string, dropped: string[], seen = new Set<object>()): void {
+	if (value === null || typeof value !== 'object' || seen.has(value)) return;
+	seen.add(value);
+	for (const [name, child] of Object.entries(value)) {
+		const pointer = `${at}/${escapeToken(name)}`;
+		const isWhole = Array.isArray(child) && child.length > 0 && child.every(isInfinite);
+		if (!isWhole && !isInfinite(child)) dropInfinite(child, pointer, dropped, seen);
+		else {
+			if (dropped.length < MAX_DROPPED) dropped.push(pointer);
+			if (!Array.isArray(value)) delete value[name];
+		}
+	}
+	if (Array.isArray(value) && value.some(isInfinite)) value.splice(0, value.length, ...value.filter((item) => !isInfinite(item)));
+}
+
+const isInfinite = (value: Json): boolean => typeof value === 'number' && !Number.isFinite(value);
 
 /** Tries JSON first, which is ten times as fast; the YAML parser then names the line of a fault. */
 function parseText(text: string): { value: Json; isTree: boolean } {

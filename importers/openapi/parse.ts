@@ -2,6 +2,7 @@
 
 import {
 	cleanText,
+	escapeToken,
 	type ImportContext,
 	isObject,
 	nameOperations,
@@ -12,7 +13,7 @@ import {
 import { type Document, readDocument } from './document.ts';
 import { libraryOf } from './library.ts';
 import { linkDocuments } from './linking.ts';
-import { convertOperation, createDocumentContext, listOperations } from './operations.ts';
+import { convertOperation, createDocumentContext, type ListedOperation, listOperations } from './operations.ts';
 import { type ImportOptions, NO_OPTIONS } from './options.ts';
 import { readPresets } from './presets.ts';
 import { absoluteUrl, allServers, checkVariables, type ServerVariables } from './servers.ts';
@@ -20,6 +21,7 @@ import { fromSwagger } from './swagger/conversion.ts';
 import { MAX_VALIDATED_CHARS, warnOfFaults } from './validation/faults.ts';
 
 const MAX_SERVERS = 20;
+const MAX_FRAGMENTS = 20;
 
 export async function* parse(
 	source: SchemaSource,
@@ -30,9 +32,12 @@ export async function* parse(
 	const { serverVariables } = options;
 	const written = readDocument(source.text);
 	if (written.note !== null) context.log.warn({ pointer: '/openapi' }, written.note);
+	for (const pointer of written.dropped)
+		context.log.warn({ pointer }, 'The value is no number that JSON can write (.inf, .nan, or beyond 1.8e308): it was left out.');
 	await linkDocuments(written, libraryOf(source, context), context.log);
 	const document = written.version === '2.0' ? fromSwagger(written, source.url) : written;
 	const operations = listOperations(document);
+	warnOfFragments(operations, context);
 	const { root } = document;
 	checkVariables(serverVariables, [
 		root['servers'],
@@ -52,6 +57,13 @@ export async function* parse(
 	const summary = summarize(document, source.url, serverVariables);
 	if (source.text.length <= MAX_VALIDATED_CHARS) await warnOfFaults(written, context.log);
 	return summary;
+}
+
+/** Tells which paths lose a fragment, by which some documents distinguish operations of one path: no client sends it. */
+function warnOfFragments(operations: readonly ListedOperation[], { log }: ImportContext): void {
+	const paths = new Set(operations.filter(({ path }) => path.includes('#')).map(({ path }) => path));
+	for (const path of [...paths].slice(0, MAX_FRAGMENTS))
+		log.warn({ pointer: `/paths/${escapeToken(path)}` }, 'The path has a fragment, which no client sends: tools call it without.');
 }
 
 function summarize({ root, format }: Document, url: string | null, variables: ServerVariables): SchemaSummary {

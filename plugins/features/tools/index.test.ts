@@ -93,6 +93,9 @@ test('faults of a new tool are named by their location in the body', async () =>
 		const { body } = must(await account.post(tools, { ...HTTP, ...change }), 400);
 		assert.deepEqual([body.error, body.details[0].path], [error, at]);
 	}
+	const lower = { ...HTTP, executionConfig: { ...HTTP.executionConfig, method: 'get' } };
+	const { details } = must(await account.post(tools, lower), 400).body;
+	assert.deepEqual([details.length, details[0].path], [1, '/executionConfig/method'], 'one fault is told once');
 	const { id } = must(await account.post(tools, HTTP), 201).body.data;
 	assert.equal(must(await account.patch(`/tools/${id}`, { code: 'return 1' }), 400).body.details[0].path, '/code');
 });

@@ -48,6 +48,17 @@ test('Variables are the arguments that the chosen operation declares, and no oth
 	});
 });
 
+test('Numbers that no double holds arrive: an integer with its digits, data with one beyond its range as text', async (t) => {
+	const answers = ['{"data":{"id":1234567890123456789}}', '{"data":{"size":1e400}}'];
+	const { origin } = await httpUpstream(t, (_request, response) => {
+		response.setHeader('content-type', 'application/json').end(answers.shift());
+	});
+	const endpoint = `${origin}/graphql`;
+	assert.deepEqual((await run(t, { endpoint })).structured, { id: '1234567890123456789' });
+	const { structured, isError, content } = await run(t, { endpoint });
+	assert.deepEqual([structured, isError, content[0]], [undefined, undefined, { type: 'text', text: '{"size":1e400}' }]);
+});
+
 test('A tool of an API goes to its base URL, signed', async (t) => {
 	const upstream = await recorder(t);
 	const asked: OutboundRequest[] = [];

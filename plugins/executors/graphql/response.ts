@@ -5,7 +5,6 @@ import {
 	decodeText,
 	excerptOf,
 	failedResult,
-	hasManyNames,
 	isObject,
 	type Json,
 	type JsonSchema,
@@ -86,7 +85,8 @@ function topLevel(outline: Outline): Map<string, string> | null {
 async function readData(data: string, schema: JsonSchema | null): Promise<ToolResult | null> {
 	if (!data.startsWith('{')) return null;
 	const result = await jsonResult(data, schema);
-	const isJson = result.structured !== undefined || data.length > MAX_CHECKED_CHARACTERS || hasManyNames(data);
+	// JSON that is not read as data has a note that says why.
+	const isJson = result.structured !== undefined || data.length > MAX_CHECKED_CHARACTERS || result.content.length > 1;
 	return isJson ? result : null;
 }
 

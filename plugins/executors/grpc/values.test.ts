@@ -122,6 +122,7 @@ const WRONG: [what: string, args: JsonObject, says: RegExp][] = [
 	['an unknown field', { nam: 'x' }, /"nam" is unknown/],
 	['an unknown field deep down', { root: { branches: [{ lable: 'x' }] } }, /"lable" is unknown/],
 	['two of a oneof', { text: 'a', tree: {} }, /oneof set multiple times by text and tree/],
+	['a float that is too large', { aFloat: 1e39 }, /a_float/],
 	['a number that is too large', { anInt32: 2 ** 31 }, /an_int32/],
 	['64 bits that are too large', { aUint64: '18446744073709551616' }, /a_uint64/],
 	['no base64', { someBytes: '!' }, /some_bytes/],

@@ -124,13 +124,16 @@ test('a number beyond a double is refused with its place, and in an answer it le
 	assert.match(JSON.stringify(result), /1e400.*not read as data/);
 });
 
-test('a long integer reaches a tool with all its digits as a text, and is refused with its place where only a number fits', async () => {
-	const properties = { any: {}, text: { type: 'string' }, id: { type: 'integer' } };
+test('a long integer reaches a tool with all its digits as a text, and is rounded where a number fits, and refused with its place where an integer does', async () => {
+	const properties = { any: {}, text: { type: 'string' }, id: { type: 'integer' }, at: { type: ['number', 'null'], minimum: 1 } };
 	const parameters = { type: 'object', properties };
 	const id = await createHttpTool(account, { name: 'echo', method: 'POST', url: `${origin}/echo`, parameters });
 	const run = (args: string) => account.post(`${tools}/${id}/execute`, `{"parameters":${args}}`);
-	const sent = must(await run('{"any":[1234567890123456789,1e21,9007199254740992],"text":-9007199254740993}'), 200).body.data.result;
-	assert.deepEqual(sent, { any: ['1234567890123456789', 1e21, 9007199254740992], text: '-9007199254740993' });
+	const args = '{"any":[1234567890123456789,1e21,9007199254740992],"text":-9007199254740993,"at":1764380000123456789}';
+	const sent = must(await run(args), 200).body.data.result;
+	const any = ['1234567890123456789', 1e21, 9007199254740992];
+	assert.deepEqual(sent, { any, text: '-9007199254740993', at: Number('1764380000123456789') });
+	assert.match(must(await run('{"at":-1764380000123456789}'), 400).body.details[0].message, /must be >= 1/);
 	const { details } = must(await run('{"id":1234567890123456789}'), 400).body;
 	assert.equal(details[0].path, '/parameters/id');
 	assert.match(details[0].message, /must be integer, got string "1234567890123456789": a number with more digits than a double holds/);

@@ -10,14 +10,16 @@ const DEFAULT_OUTPUT = 8192;
 /** Members of providers' own requests that ask for several answers. */
 const ANSWERS = ['n', 'best_of'];
 
+/** The member by which requests ask for input to be written to a cache, which costs more than other input. */
+const TO_CACHE = 'cache_control';
+
 /** Returns a request whose answer has a limit. */
 export const limited = (request: ChatRequest): ChatRequest => ({ ...request, maxTokens: request.maxTokens ?? DEFAULT_OUTPUT });
 
 /** Estimates the most that a request uses: parts that are no text count by their size, too. */
 export function mostOf({ messages, tools, output, maxTokens = DEFAULT_OUTPUT, extra = {} }: Omit<ChatRequest, 'model'>): Usage {
 	const inputTokens = tokensIn(JSON.stringify([messages, tools ?? [], output ?? {}, extra]));
-	// Anthropic's name: what is written to a cache costs more than other input.
-	const isWritten = JSON.stringify(extra).includes('"cache_control"');
+	const isWritten = JSON.stringify(extra).includes(`"${TO_CACHE}"`);
 	return {
 		inputTokens,
 		...(isWritten && { writtenTokens: inputTokens, hourTokens: inputTokens }),

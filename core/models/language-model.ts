@@ -10,7 +10,6 @@ import type {
 import { GatewayError } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
 import type { ChatChunk, ChatEnd, ChatRequest, ProviderContext, Usage } from '../contract/providers.ts';
-import { isObject } from '../kit/json.ts';
 import { callOptionsOf } from './call-options.ts';
 import { Keeper } from './kept.ts';
 import { ours, unreadEvent } from './library-errors.ts';
@@ -30,10 +29,18 @@ const REASONS: Partial<Record<Finish['finishReason']['unified'], ChatEnd['reason
 /** Names of endings that are failures, for which the provider packages have no word of their own: of OpenRouter, vLLM, DeepSeek and Anthropic. */
 const FAILED: ReadonlySet<string> = new Set(['error', 'abort', 'cancelled', 'insufficient_system_resource', 'pause_turn']);
 
+/** The parts of a provider's wire of which its package does not tell. */
+export interface Wire {
+	/** Tells which events, that the package cannot read, are none of the answer's. */
+	isPassedOver?: (event: JsonObject) => boolean;
+	/** Reads the tokens written to a cache for an hour from the usage as it was sent; unchecked. */
+	hourTokens?: (usage: Readonly<Record<string, unknown>>) => unknown;
+}
+
 /**
  * @param model whose requests go out by `providerFetch`
  * @param own options of the provider's package, by its name
- * @param isPassedOver tells which events of the provider, that its package cannot read, are none of the answer's
+ * @param wire what core cannot know of the provider's wire
  * @throws upstream_failed, also for an answer that breaks off or is none; what `providerFetch` throws
  */
 export async function* askLanguageModel(
@@ -41,13 +48,13 @@ export async function* askLanguageModel(
 	request: ChatRequest,
 	{ signal }: Pick<ProviderContext, 'signal'>,
 	own: Record<string, Record<string, boolean>> = {},
-	isPassedOver: (event: JsonObject) => boolean = () => false,
+	wire: Wire = {},
 ): AsyncGenerator<ChatChunk> {
 	signal.throwIfAborted();
 	const options = { ...callOptionsOf(request), abortSignal: signal, providerOptions: own, includeRawChunks: true };
 	const stream = await readable(signal, () => partsOf(model, options));
 	const reader = stream.getReader();
-	const answer = new Answer(request.model, isPassedOver);
+	const answer = new Answer(request.model, wire);
 	try {
 		for (;;) {
 			const { done, value } = await readable(signal, () => reader.read());
@@ -96,19 +103,19 @@ async function readable<T>(signal: AbortSignal, work: () => PromiseLike<T>): Pro
 class Answer {
 	#model: string;
 	#finish: Finish | null = null;
-	readonly #isPassedOver: (event: JsonObject) => boolean;
+	readonly #wire: Wire;
 	readonly #usageChunks = new UsageChunks();
 	readonly #keeper = new Keeper();
 	readonly #calls = new Map<string, { index: number; hasText: boolean }>();
 
-	constructor(model: string, isPassedOver: (event: JsonObject) => boolean) {
+	constructor(model: string, wire: Wire) {
 		this.#model = model;
-		this.#isPassedOver = isPassedOver;
+		this.#wire = wire;
 	}
 
 	#passesOver(error: unknown): boolean {
 		const event = unreadEvent(error);
-		return event !== null && this.#isPassedOver(event);
+		return event !== null && this.#wire.isPassedOver?.(event) === true;
 	}
 
 	/** @throws upstream_failed */
@@ -150,7 +157,7 @@ class Answer {
 		if (!finish || !reason || finish.finishReason.unified === 'error' || FAILED.has(finish.finishReason.raw ?? ''))
 			throw new GatewayError('upstream_failed', 'The answer of the model provider breaks off.');
 		const { kept } = this.#keeper;
-		return { type: 'end', reason, model: this.#model, usage: usageOf(finish.usage), ...(kept && { kept }) };
+		return { type: 'end', reason, model: this.#model, usage: usageOf(finish.usage, this.#wire), ...(kept && { kept }) };
 	}
 
 	#begin(id: string, name: string, text: string): ChatChunk {
@@ -174,13 +181,12 @@ class Answer {
 	}
 }
 
-function usageOf({ inputTokens, outputTokens, raw }: Finish['usage']): Usage | null {
+function usageOf({ inputTokens, outputTokens, raw }: Finish['usage'], { hourTokens }: Wire): Usage | null {
 	const [input, output] = [inputTokens?.total, outputTokens?.total];
 	if (!isCount(input) || !isCount(output)) return null;
 	const cached = atMost(inputTokens.cacheRead, input);
 	const written = atMost(inputTokens.cacheWrite, input - cached);
-	// Anthropic's name, which its package passes on as it is.
-	const hours = isObject(raw?.['cache_creation']) ? atMost(raw['cache_creation']['ephemeral_1h_input_tokens'], written) : 0;
+	const hours = raw ? atMost(hourTokens?.(raw), written) : 0;
 	const kept = written > 0 ? { writtenTokens: written, ...(hours > 0 && { hourTokens: hours }) } : {};
 	return { inputTokens: input, outputTokens: output, cachedTokens: cached, ...kept, costMicroUsd: null };
 }

@@ -1,7 +1,16 @@
 // Anthropic's models, by their messages.
 
 import Joi from 'joi';
-import { askLanguageModel, httpUrl, type JsonObject, type LlmProvider, lazy, listModels, providerFetch } from '../../../core/index.ts';
+import {
+	askLanguageModel,
+	httpUrl,
+	isObject,
+	type JsonObject,
+	type LlmProvider,
+	lazy,
+	listModels,
+	providerFetch,
+} from '../../../core/index.ts';
 
 interface Config {
 	apiKey: string;
@@ -17,6 +26,10 @@ const EVENTS: ReadonlySet<unknown> = new Set([
 
 /** Anthropic adds types of events, which clients have to pass over. */
 const isNew = (event: JsonObject): boolean => typeof event['type'] === 'string' && !EVENTS.has(event['type']) && !('error' in event);
+
+/** Its package passes the usage on as it was sent. */
+const hourTokens = ({ cache_creation: written }: Readonly<Record<string, unknown>>): unknown =>
+	isObject(written) ? written['ephemeral_1h_input_tokens'] : undefined;
 
 const sdk = lazy(() => import('@ai-sdk/anthropic'));
 
@@ -45,7 +58,7 @@ export default {
 			request,
 			context,
 			parallelToolCalls === undefined ? {} : { anthropic: { disableParallelToolUse: !parallelToolCalls } },
-			isNew,
+			{ isPassedOver: isNew, hourTokens },
 		);
 	},
 	models: ({ apiKey, baseUrl }, context) =>

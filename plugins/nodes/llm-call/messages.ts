@@ -1,6 +1,6 @@
 // Writes the messages of a prompt from filled-in templates.
 
-import { type ChatMessage, type ChatPart, GatewayError, isObject, type Json } from '../../../core/index.ts';
+import { type ChatMessage, type ChatPart, GatewayError, historyOf, isObject, type Json, promptText } from '../../../core/index.ts';
 
 /** The templates of a prompt, filled in. */
 export interface Prompt {
@@ -10,34 +10,15 @@ export interface Prompt {
 	images: Json;
 }
 
-const MOST_MESSAGES = 1000;
 const MOST_IMAGES = 20;
 
 /** @throws validation_failed naming what does not fit */
 export function messagesOf({ system, user, history, images }: Prompt): ChatMessage[] {
 	const parts = imagesOf(images);
-	const text = textOf(user);
+	const text = promptText(user);
 	const content = parts.length === 0 ? text : [{ type: 'text' as const, text }, ...parts];
-	const instructions: ChatMessage[] = system === null || system === '' ? [] : [{ role: 'system', content: textOf(system) }];
+	const instructions: ChatMessage[] = system === null || system === '' ? [] : [{ role: 'system', content: promptText(system) }];
 	return [...instructions, ...historyOf(history), { role: 'user', content }];
-}
-
-/** A value that is no text is shown as JSON; one that is not there is nothing, as it is within a text. */
-const textOf = (value: Json): string => (typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value));
-
-function historyOf(value: Json): ChatMessage[] {
-	if (value === null) return [];
-	if (!Array.isArray(value) || value.length > MOST_MESSAGES)
-		throw new GatewayError('validation_failed', `"history" must be a list of at most ${MOST_MESSAGES} messages.`);
-	return value.map((message, at) => {
-		const { role, content } = isObject(message) ? message : {};
-		if ((role !== 'user' && role !== 'assistant') || typeof content !== 'string')
-			throw new GatewayError(
-				'validation_failed',
-				`"history", message ${at + 1}: it must be {"role": "user" or "assistant", "content": text}.`,
-			);
-		return { role, content };
-	});
 }
 
 function imagesOf(value: Json): ChatPart[] {

@@ -1,0 +1,27 @@
+// Prompts of pipelines' nodes: values of templates as texts, and conversations so far.
+
+import { GatewayError } from '../contract/errors.ts';
+import type { Json } from '../contract/nouns.ts';
+import type { ChatMessage } from '../contract/providers.ts';
+import { isObject } from '../kit/json.ts';
+
+const MOST_MESSAGES = 1000;
+
+/** Returns the text of a prompt. A value that is no text is shown as JSON; one that is not there is nothing, as it is within a text. */
+export const promptText = (value: Json): string => (typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value));
+
+/** Reads the messages of a conversation so far; null is none. @throws validation_failed naming the message that is none */
+export function historyOf(value: Json): ChatMessage[] {
+	if (value === null) return [];
+	if (!Array.isArray(value) || value.length > MOST_MESSAGES)
+		throw new GatewayError('validation_failed', `"history" must be a list of at most ${MOST_MESSAGES} messages.`);
+	return value.map((message, at) => {
+		const { role, content } = isObject(message) ? message : {};
+		if ((role !== 'user' && role !== 'assistant') || typeof content !== 'string')
+			throw new GatewayError(
+				'validation_failed',
+				`"history", message ${at + 1}: it must be {"role": "user" or "assistant", "content": text}.`,
+			);
+		return { role, content };
+	});
+}

@@ -4,6 +4,7 @@ import { Ajv2020, type ErrorObject, type FuncKeywordDefinition, str, type Valida
 import addFormats from 'ajv-formats';
 import { type ErrorDetail, GatewayError, invalid } from '../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
+import { isLongInteger } from '../kit/json-numbers.ts';
 import { atPointer, pointerToken } from '../kit/json-pointer.ts';
 import { type Filling, gapFiller } from './gaps.ts';
 import { parseTexts } from './json-texts.ts';
@@ -186,8 +187,6 @@ function describe(error: ErrorObject, args: JsonObject, schema: JsonSchema): Err
 	const why = error.keyword === 'type' && isLongInteger(value) ? ': a number with more digits than a double holds is read as a text' : '';
 	return { path: at, message: `${expectation(error)}, got ${shown(value)}${why}.` };
 }
-
-const isLongInteger = (value: unknown): boolean => typeof value === 'string' && /^-?\d{16,}$/.test(value);
 
 const known = (names: string[]): string => (names.length > 0 && names.length <= 20 ? ` Known: ${names.join(', ')}.` : '');
 

@@ -6,7 +6,7 @@ import { GatewayError, invalid } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
 import { MAX_DEPTH, textFaults } from '../kit/input-faults.ts';
 import { hasManyNames, isObject, MANY_NAMES } from '../kit/json.ts';
-import { hasLargeExponent, mayRound, quoteLongIntegersAtOnce } from '../kit/json-numbers.ts';
+import { hasLargeExponent, isLongInteger, mayRound, quoteLongIntegersAtOnce } from '../kit/json-numbers.ts';
 import { type Coding, codingOf, tooLarge } from './codings.ts';
 import { parseForm } from './queries.ts';
 
@@ -78,13 +78,10 @@ export function parseJson(body: Buffer, integers: LongIntegers = 'exact'): unkno
 	return exact.rounded.size === 0 ? value : parse(exact.text);
 }
 
-const LONG_TEXT = /^-?\d{16,}$/;
-
 /** Parses a message of JSON-RPC. An `id` that is echoed must not become a text: a long integer stays a number, which protocols refuse. */
 export function parseMessage(body: Buffer): unknown {
 	const message = parseJson(body);
-	if (isObject(message) && typeof message['id'] === 'string' && LONG_TEXT.test(message['id']))
-		message['id'] = (parseJson(body, 'rounded') as JsonObject)['id'] ?? null;
+	if (isObject(message) && isLongInteger(message['id'])) message['id'] = (parseJson(body, 'rounded') as JsonObject)['id'] ?? null;
 	return message;
 }
 

@@ -2,6 +2,7 @@
 // and the faults that no input may have.
 
 import { asGatewayError, type ErrorDetail } from '../contract/errors.ts';
+import { UNHELD_NUMBER } from './json-numbers.ts';
 import { pointerToken } from './json-pointer.ts';
 
 /** Sentences for the faults in whose text Joi would show the value. A pattern's name completes the sentence. */
@@ -53,7 +54,7 @@ export function textFaults(value: unknown): ErrorDetail[] {
 			if (fault) faults.push({ path, message: fault });
 			continue;
 		}
-		if (isInfinite(next.value)) faults.push({ path, message: 'is a number beyond 1.8e308, which no double holds.' });
+		if (isInfinite(next.value)) faults.push({ path, message: `is ${UNHELD_NUMBER}.` });
 		if (next.value === null || typeof next.value !== 'object') continue;
 		if (depth >= MAX_DEPTH) {
 			faults.push({ path: path.slice(0, 200), message: `nests deeper than ${MAX_DEPTH} levels.` });
@@ -72,7 +73,7 @@ export function textFaults(value: unknown): ErrorDetail[] {
 
 /** A fault behind so many values is not named: a path for each of a megabyte's takes half a second. */
 const MAX_NAMED = 10_000;
-const UNNAMED = `contains U+0000, half of a surrogate pair, the name __proto__ or a number beyond 1.8e308, or nests deeper than ${MAX_DEPTH} levels.`;
+const UNNAMED = `contains U+0000, half of a surrogate pair, the name __proto__ or ${UNHELD_NUMBER}, or nests deeper than ${MAX_DEPTH} levels.`;
 
 function* membersOf(value: object): Generator<[string, unknown]> {
 	if (Array.isArray(value)) for (let at = 0; at < value.length; at++) yield [String(at), value[at]];

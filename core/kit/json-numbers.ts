@@ -11,8 +11,15 @@ const LONG_DIGITS = 16;
 const LONG_INTEGER = /(?<![\w.+-])-?\d{16,}(?![\d.eE])/g;
 /** Characters read between two looks at the clock. */
 const STEP_CHARS = 16_384;
+/** A text that is nothing but an integer with so many digits. */
+const LONG_TEXT = /^-?\d{16,}$/;
+/** Names such a number in a sentence about what has it. */
+export const UNHELD_NUMBER = 'a number beyond 1.8e308, which no double holds';
 /** A number beyond 1.8e308 has such an exponent, or many digits. */
 const LARGE_EXPONENT = /[\d.][eE]\+?\d{3}/;
+
+/** Whether a value is a text that may have been an integer which no double holds. */
+export const isLongInteger = (value: unknown): value is string => typeof value === 'string' && LONG_TEXT.test(value);
 
 /** Whether a number may be beyond the range of doubles, if none has many digits, as `mayRound` finds them. */
 export const hasLargeExponent = (json: string): boolean => LARGE_EXPONENT.test(json);

@@ -9,7 +9,7 @@ import { withoutSecrets } from './hidden-secrets.ts';
 import { textOfHtml } from './html-text.ts';
 import { hasManyNames, MANY_NAMES } from './json.ts';
 import { cutJson } from './json-cut.ts';
-import { hasInfinity, hasLargeExponent, mayRound, quoteLongIntegers } from './json-numbers.ts';
+import { hasInfinity, hasLargeExponent, mayRound, quoteLongIntegers, UNHELD_NUMBER } from './json-numbers.ts';
 
 /** An `import` would load Node's WebSocket client with it (core/process/node-http.ts). */
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -94,7 +94,7 @@ function describeCuts(notes: readonly string[]): string {
 }
 
 /** The reason why a text that is JSON is not read as data. */
-const UNHELD = 'The answer has a number beyond 1.8e308, which no double holds, so it is not read as data.';
+const UNHELD = `The answer has ${UNHELD_NUMBER}, so it is not read as data.` as const;
 
 interface Data {
 	structured: Json;

@@ -3,7 +3,7 @@
 import type { ModelCall } from '../contract/models.ts';
 import type { Json, JsonSchema } from '../contract/nouns.ts';
 import { hasManyNames, MANY_NAMES } from '../kit/json.ts';
-import { hasInfinity } from '../kit/json-numbers.ts';
+import { hasInfinity, UNHELD_NUMBER } from '../kit/json-numbers.ts';
 
 const MOST_NAMED = 10;
 /** A longer text would be parsed for too long. */
@@ -11,12 +11,12 @@ const MAX_CHARS = 1_000_000;
 /** JSON in a block of Markdown, which models write around it. */
 const FENCED = /^```(?:json)?[ \t]*\n([\s\S]*?)\n?```$/;
 
-/** Returns the value; or what is wrong with the text, a line for each fault, for the model that wrote it. */
+/** Returns the value with its text; or what is wrong with the text, a line for each fault, for the model that wrote it. */
 export async function readStructured(
 	text: string,
 	schema: JsonSchema,
 	call: Pick<ModelCall, 'faults'>,
-): Promise<{ value: Json } | { faults: string }> {
+): Promise<{ value: Json; json: string } | { faults: string }> {
 	const trimmed = text.trim();
 	const json = FENCED.exec(trimmed)?.[1] ?? trimmed;
 	if (json.length > MAX_CHARS) return { faults: `It has more than ${MAX_CHARS} characters.` };
@@ -27,9 +27,9 @@ export async function readStructured(
 	} catch {
 		return { faults: json === '' ? 'It is empty.' : 'It is not JSON.' };
 	}
-	if (hasInfinity(value)) return { faults: 'It has a number beyond 1.8e308, which no double holds.' };
+	if (hasInfinity(value)) return { faults: `It has ${UNHELD_NUMBER}.` };
 	const faults = await call.faults(schema, value);
-	if (faults.length === 0) return { value };
+	if (faults.length === 0) return { value, json };
 	const lines = faults.slice(0, MOST_NAMED).map(({ path, message }) => `${path || '/'} ${message}`);
 	return { faults: [...lines, ...(faults.length > MOST_NAMED ? [`… and ${faults.length - MOST_NAMED} more.`] : [])].join('\n') };
 }

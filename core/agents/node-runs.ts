@@ -5,7 +5,7 @@ import { asGatewayError, ERRORS, GatewayError, PluginFault } from '../contract/e
 import type { NodeOutput } from '../contract/nodes.ts';
 import type { Json } from '../contract/nouns.ts';
 import type { ModelUse } from '../contract/results.ts';
-import { measureJson } from '../kit/json.ts';
+import { MAX_NESTING, measureJson } from '../kit/json.ts';
 import { raceWith } from '../kit/race.ts';
 import type { Semaphore } from '../kit/semaphore.ts';
 import { TimeSlice } from '../kit/time-slice.ts';
@@ -280,7 +280,7 @@ function recall(traced: Traced, { status, attempt, startedAt, finishedAt }: RunS
 function checked({ type, ports }: GraphNode, done: NodeOutput): Measured {
 	const plugin = `node:${type}`;
 	const { fault, chars, isTooDeep = false } = measureJson(done?.output, MAX_OUTPUT_CHARS);
-	if (isTooDeep) throw new GatewayError('validation_failed', 'Its output nests deeper than 256 levels.');
+	if (isTooDeep) throw new GatewayError('validation_failed', `Its output nests deeper than ${MAX_NESTING} levels.`);
 	if (fault !== null) throw new PluginFault(plugin, `its output must be JSON: it ${fault}.`);
 	if (chars > MAX_OUTPUT_CHARS) throw new GatewayError('upstream_failed', `Its output has more than ${MAX_OUTPUT_CHARS} characters.`);
 	const { port } = done;

@@ -24,7 +24,7 @@ function isPlain(value: unknown): boolean {
 }
 
 /** Far below the depth at which JSON.stringify would overflow the stack; a value that contains itself reaches it, too. */
-const MAX_DEPTH = 256;
+export const MAX_NESTING = 256;
 const TOO_DEEP = 'is nested too deeply, or contains itself';
 
 export interface Measured {
@@ -103,7 +103,7 @@ function faultIn(value: unknown, measure: Measure, depth: number): string | null
 function faultInObject(value: object, measure: Measure, depth: number): string | null {
 	if (value instanceof Date) return null;
 	if (!isPlain(value)) return `is an instance of ${value.constructor?.name ?? 'a class'}`;
-	if (depth >= MAX_DEPTH) return TOO_DEEP;
+	if (depth >= MAX_NESTING) return TOO_DEEP;
 	if (Array.isArray(value)) return faultInList(value, measure, depth);
 	for (const key in value) {
 		measure.chars += key.length + 3;

@@ -13,7 +13,7 @@ export interface SchemaSize {
 	states: number;
 }
 
-/** Compiled within a second, on one thread, by a machine half as fast as the one used for measuring. */
+/** Compiled within a second or so, on one thread, where it was measured; a thread has five (`thread.ts`). */
 export const MAX_SIZE: SchemaSize = { keywords: 20_000, states: 50_000 };
 /** Compiled within 20 ms. */
 export const SMALL_SIZE: SchemaSize = { keywords: 300, states: 2000 };

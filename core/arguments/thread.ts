@@ -78,7 +78,7 @@ export class CheckThread {
 		void endThread(this.#worker);
 	}
 
-	/** Watches the CPU time of each phase, of which `phase` is the first. @returns a function that stops watching */
+	/** Watches the CPU time of each phase. @param first the phase that begins. @returns a function that stops watching */
 	#limit(first: CheckPhase, end: (ending: CheckEnding) => void): () => void {
 		const started = performance.now();
 		let phase = first;

@@ -84,9 +84,12 @@ test('mcp-remote refreshes while it runs, and when it starts with a token that h
 	{
 		await using first = await startRemote('refreshed');
 		clientId = first.visits[0]?.searchParams.get('client_id') ?? '';
+		// It has opened its stream by then. mcp-remote 0.15.1 names the file in which it saves tokens by the millisecond: where it refreshes for two
+		// requests at once, and both are answered in one, it loses the tokens (ENOENT of its rename) and sends its user again.
+		await assertWorks(first);
 		assert.equal(await endAccessTokens(stage, clientId), 1);
 		await assertWorks(first);
-		assert.equal(first.visits.length, 1);
+		assert.equal(first.visits.length, 1, first.text());
 	}
 	// Two, where it refreshed for two requests at once.
 	assert.ok((await endAccessTokens(stage, clientId)) >= 1);

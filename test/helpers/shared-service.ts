@@ -38,8 +38,8 @@ export async function offerService(): Promise<{ url: string; stop(): Promise<voi
 }
 
 function startProcess(): Running {
-	// The runner's own arguments are left out: they would make the child a test runner.
-	const child = fork(new URL(import.meta.url), { execArgv: [] });
+	// Only the runner's arguments of the heap: others would make the child a test runner.
+	const child = fork(new URL(import.meta.url), { execArgv: process.execArgv.filter((option) => option.includes('-space-size=')) });
 	const ended = once(child, 'exit');
 	const told = Promise.race([once(child, 'message'), ended.then(([code]) => Promise.reject(new Error(`It ended with ${code}.`)))]);
 	return {

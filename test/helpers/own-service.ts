@@ -40,7 +40,9 @@ export async function startOwnService({
 	const database = replicaOf?.config.database ?? owned?.database;
 	if (!database) throw new Error('A replica needs a service on a database.');
 	const port = await freePort();
-	const given = { PORT: String(port), HOST: '127.0.0.1', EGRESS_ALLOW: '127.0.0.1', LOG_LEVEL: 'fatal', SVC_DATA_DIR: folder, ...env };
+	// The database is a copy of one that is migrated.
+	const usualEnv = { HOST: '127.0.0.1', EGRESS_ALLOW: '127.0.0.1', LOG_LEVEL: 'fatal', DB_MIGRATIONS_RUN: 'false' };
+	const given = { PORT: String(port), SVC_DATA_DIR: folder, ...usualEnv, ...env };
 	const read = loadConfig({ ...databaseVariables(database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, ...given });
 	const keyPrefix = replicaOf?.config.redis?.keyPrefix ?? `gatehouse-test-${randomBytes(6).toString('hex')}:`;
 	const usual = { host: redis.host, port: redis.port, keyPrefix };

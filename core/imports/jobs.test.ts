@@ -375,12 +375,23 @@ test('an organization has at most twenty jobs; so many of an account run at a ti
 	const late = await add(other);
 	assert.equal(late?.state, 'created');
 	const { kind } = importRun(organizationId, { perAccount: 4 });
-	const { runs } = await store.runQueue.claim(kind, 5);
+	const ours = new Set([tenant.organizationId, other.organizationId]);
+	/** Claims all that is due: turns of runs that other tests removed may be among the first. */
+	const claimAll = async () => {
+		const all: ClaimedRun[] = [];
+		for (let isMore = true; isMore; ) {
+			const claimed = await store.runQueue.claim(kind, 5);
+			all.push(...claimed.runs.filter(({ run }) => ours.has(run.organizationId)));
+			({ isMore } = claimed);
+		}
+		return all;
+	};
+	const runs = await claimAll();
 	assert.deepEqual([runs.length, runs.some(({ run }) => run.id === late.job.id)], [5, true]);
 	const first = runs.find(({ run }) => run.organizationId === tenant.organizationId) ?? assert.fail();
 	await store.runQueue.end(first.hold, { status: 'failed', error: { code: 'internal', message: 'It ended.' } });
 	await store.runQueue.admit(kind);
-	assert.equal((await store.runQueue.claim(kind, 20)).runs.length, 1, 'whoever waited gets the room');
+	assert.equal((await claimAll()).length, 1, 'whoever waited gets the room');
 	await administer(
 		store.database,
 		`DELETE FROM import_jobs WHERE organization_id IN ('${tenant.organizationId}', '${other.organizationId}')`,

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { createSecrets } from '../../core/secrets/envelopes.ts';
+import { until } from '../helpers/clock.ts';
 import { connectApi, get } from '../helpers/connected.ts';
 import { recorder } from '../helpers/executor.ts';
 import { ask, bearer, guardedGateway, hs256, MCP } from '../helpers/gateway-auth.ts';
@@ -125,6 +126,12 @@ describe('an authentication method whose secret cannot be read', () => {
 		must(await ask(jwt.url, bearer(hs256({ sub: 'ada' }, SECRET))), 200);
 		await spoil(bearerToken.authIds[0] ?? '', 'token');
 		await spoil(jwt.authIds[0] ?? '', 'secret');
+		// The service hears of the changes from the database.
+		for (const [{ url }, token] of [
+			[bearerToken, TOKEN],
+			[jwt, hs256({ sub: 'ada' }, SECRET)],
+		] as const)
+			await until(async () => (await ask(url, bearer(token))).status !== 200, 'the change is heard');
 		for (const token of [TOKEN, key, account.token, lost]) {
 			const { body } = must(await ask(bearerToken.url, bearer(token)), 403);
 			assert.equal(body.message, refusal('bearer_token', 'token'));

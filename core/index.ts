@@ -77,7 +77,7 @@ export { shape, timestamp } from './management/rest.ts';
 export { whole as wholeAnswer } from './models/answers.ts';
 export { askLanguageModel } from './models/language-model.ts';
 export { listModels } from './models/model-list.ts';
-export { historyOf, promptText } from './models/prompts.ts';
+export { historyOf, isBase64, promptText } from './models/prompts.ts';
 export { providerFetch } from './models/provider-fetch.ts';
 export { isStrictSchema } from './models/strict-schema.ts';
 export { readStructured, repairing } from './models/structured.ts';

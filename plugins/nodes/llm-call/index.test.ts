@@ -112,7 +112,9 @@ const WRONG: [what: string, more: JsonObject, says: RegExp][] = [
 	['a history that is no list', { history: 'text' }, /"history" must be a list/],
 	['a message of the system', { history: [{ role: 'system', content: 'x' }] }, /"history", message 1: it must be/],
 	['an image that is an address', { images: 'https://example.com/cat.png' }, /"images", image 1: it must be a data URL/],
-	['a file that is no image', { images: { data: 'x', mimeType: 'text/html' } }, /images/],
+	['an image that is no base64', { images: 'data:image/png;base64,not base64!' }, /image 1: it must be .* in base64/],
+	['an image that is cut off', { images: 'data:image/png;base64,iVBOR' }, /image 1: it must be .* in base64/],
+	['a file that is no image', { images: [{ data: 'eA==', mimeType: 'text/html' }] }, /image 1: it must be a data URL/],
 ];
 
 for (const [what, more, says] of WRONG)

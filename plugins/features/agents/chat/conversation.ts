@@ -6,6 +6,7 @@ import {
 	type Conversation,
 	GatewayError,
 	invalid,
+	isBase64,
 	isObject,
 	type Json,
 	type JsonObject,
@@ -104,18 +105,21 @@ function partsOf({ content }: ChatMessageField, message: number): ChatPart[] {
 }
 
 function partOf({ type, image_url: image, input_audio: audio, file }: ChatPartField, path: string): ChatPart {
-	if (type === 'input_audio' && audio)
+	if (type === 'input_audio' && audio) {
+		if (!isBase64(audio.data)) throw invalid(`${path}/input_audio/data`, 'The audio must be in base64.');
 		return { type: 'audio', data: audio.data, mimeType: audio.format === 'mp3' ? 'audio/mpeg' : 'audio/wav' };
+	}
 	const isImage = type === 'image_url';
-	const url = isImage ? image?.url : file?.file_data;
-	const [start = '', mimeType = ''] = DATA_URL.exec(url?.slice(0, 200) ?? '') ?? [];
+	const url = (isImage ? image?.url : file?.file_data) ?? '';
+	const [start = '', mimeType = ''] = DATA_URL.exec(url.slice(0, 200)) ?? [];
+	const data = url.slice(start.length);
 	const place = isImage ? `${path}/image_url/url` : `${path}/${type}`;
-	if (start === '' || !isGiven(url) || (isImage && !mimeType.startsWith('image/')))
+	if (start === '' || !isBase64(data) || (isImage && !mimeType.startsWith('image/')))
 		throw invalid(
 			place,
 			`${isImage ? 'An image' : 'A file'} must be a data URL with its content in base64${isImage ? ', or an address' : ''}.`,
 		);
-	return { type: isImage ? 'image' : 'file', data: url.slice(start.length), mimeType };
+	return { type: isImage ? 'image' : 'file', data, mimeType };
 }
 
 /**

@@ -66,6 +66,7 @@ const REFUSED: [what: string, urls: (origin: string) => string[], at: number, sa
 	['one that is too large', (origin) => [`${origin}/large.png`], 1, /could not be fetched/],
 	['those that are too large together', (origin) => Array.from({ length: 3 }, () => `${origin}/most.png`), 3, /could not be fetched/],
 	['too many', (origin) => Array.from({ length: 9 }, () => `${origin}/a.png`), 9, /may name 8 images/],
+	['content that is no base64', () => ['data:image/png;base64,<svg/>'], 1, /must be a data URL with its content in base64/],
 	['an address of another kind', () => ['file:///etc/passwd'], 1, /must be a data URL/],
 ];
 

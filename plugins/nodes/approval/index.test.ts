@@ -26,6 +26,18 @@ test('The question has the message, a form that needs a decision, and those who 
 	assert.deepEqual(rest, { timeoutMs: 5000, approvers: { roles: ['owner'], emails: ['ada@example.com'] } });
 });
 
+test('A message that is a placeholder of nothing is empty, and one of an object is its JSON', async () => {
+	for (const [filled, shown] of [
+		[null, ''],
+		[{ price: 3 }, '{"price":3}'],
+	] as const) {
+		const { asked, call } = callThatAnswers({ approved: true });
+		const { value } = approval.config.validate({ message: '{{input.what}}' });
+		await approval.run(input, value, { ...call, fill: () => filled });
+		assert.equal(asked[0]?.message, shown);
+	}
+});
+
 test('A rejection makes the node fail unless something else is said', async () => {
 	const { call } = callThatAnswers({ approved: false });
 	const { value } = approval.config.validate({ message: 'Pay?' });

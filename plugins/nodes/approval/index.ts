@@ -1,7 +1,7 @@
 // The `approval` node: the run waits until a person has decided.
 
 import Joi from 'joi';
-import { type Approvers, faultsIn, GatewayError, isObject, type Json, type JsonSchema, type PipelineNode } from '../../../core/index.ts';
+import { type Approvers, faultsIn, GatewayError, isObject, type JsonSchema, type PipelineNode, promptText } from '../../../core/index.ts';
 
 export interface ApprovalConfig {
 	message: string;
@@ -73,7 +73,7 @@ export default {
 	check: ({ schema }, _graph, { checkSchema }) => faultsIn(checkSchema(schema, '/schema')),
 	async run(_input, { message, schema, timeoutMs, approvers: who, onReject }, call) {
 		const answer = await call.suspend({
-			...{ message: textOf(call.fill(message)), schema },
+			...{ message: promptText(call.fill(message)), schema },
 			...(timeoutMs !== undefined && { timeoutMs }),
 			...(who && { approvers: who }),
 		});
@@ -82,5 +82,3 @@ export default {
 		return { output: answer, ...(onReject === 'branch' && { port: isRejected ? 'rejected' : 'approved' }) };
 	},
 } satisfies PipelineNode<ApprovalConfig>;
-
-const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -74,7 +74,7 @@ function describeOutput(error: ErrorObject, data: Json): ErrorDetail {
 	const unknown = params['additionalProperty'] ?? params['unevaluatedProperty'];
 	if (keyword === 'required') return { path: `${at}/${pointerToken(String(params['missingProperty']))}`, message: 'is missing.' };
 	if (unknown !== undefined) return { path: `${at}/${pointerToken(String(unknown))}`, message: 'is not in the schema.' };
-	return { path: at, message: `${expectation(error)}, got ${shown(error.propertyName ?? atPointer(data, at))}.` };
+	return { path: at, message: describeValue(error, data) };
 }
 
 function compile(schema: JsonSchema, at: string): ValidateFunction {
@@ -182,10 +182,14 @@ function describe(error: ErrorObject, args: JsonObject, schema: JsonSchema): Err
 		const name = String(error.params.additionalProperty ?? error.params.unevaluatedProperty);
 		return { path: `${at}/${pointerToken(name)}`, message: `is not a known parameter.${known(knownNames(schema, at))}` };
 	}
+	return { path: at, message: describeValue(error, args) };
+}
+
+function describeValue(error: ErrorObject, data: Json): string {
 	// For an invalid property name, the pointer is that of its object.
-	const value = error.propertyName ?? atPointer(args, at);
+	const value = error.propertyName ?? atPointer(data, error.instancePath);
 	const why = error.keyword === 'type' && isLongInteger(value) ? ': a number with more digits than a double holds is read as a text' : '';
-	return { path: at, message: `${expectation(error)}, got ${shown(value)}${why}.` };
+	return `${expectation(error)}, got ${shown(value)}${why}.`;
 }
 
 const known = (names: string[]): string => (names.length > 0 && names.length <= 20 ? ` Known: ${names.join(', ')}.` : '');

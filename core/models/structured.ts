@@ -3,7 +3,7 @@
 import type { ModelCall } from '../contract/models.ts';
 import type { Json, JsonSchema } from '../contract/nouns.ts';
 import { hasManyNames, MANY_NAMES } from '../kit/json.ts';
-import { hasInfinity, UNHELD_NUMBER } from '../kit/json-numbers.ts';
+import { hasInfinity, mayRound, quoteLongIntegers, UNHELD_NUMBER } from '../kit/json-numbers.ts';
 
 const MOST_NAMED = 10;
 /** A longer text would be parsed for too long. */
@@ -11,7 +11,10 @@ const MAX_CHARS = 1_000_000;
 /** JSON in a block of Markdown, which models write around it. */
 const FENCED = /^```(?:json)?[ \t]*\n([\s\S]*?)\n?```$/;
 
-/** Returns the value with its text; or what is wrong with the text, a line for each fault, for the model that wrote it. */
+/**
+ * Returns the value with its text; or what is wrong with the text, a line for each fault, for the model that wrote it. An integer that no
+ * double holds is a text in the value, as in the body of a request: a place for texts or for anything keeps its digits, one for numbers is at fault.
+ */
 export async function readStructured(
 	text: string,
 	schema: JsonSchema,
@@ -24,6 +27,7 @@ export async function readStructured(
 	let value: Json;
 	try {
 		value = JSON.parse(json) as Json;
+		if (mayRound(json)) value = JSON.parse((await quoteLongIntegers(json)).text) as Json;
 	} catch {
 		return { faults: json === '' ? 'It is empty.' : 'It is not JSON.' };
 	}

@@ -19,12 +19,12 @@ interface Sent {
 	[member: string]: unknown;
 }
 
-/** Answers each request with the next of these texts. */
-async function scripted(t: TestContext, answers: string[], reason = 'stop') {
+/** Answers each request with the next of these texts. @param said members of each message beside its text */
+async function scripted(t: TestContext, answers: string[], reason = 'stop', said: JsonObject = {}) {
 	const sent: Sent[] = [];
 	const { origin } = await httpUpstream(t, async (request, response) => {
 		sent.push(JSON.parse(await textOf(request)) as Sent);
-		const message = { role: 'assistant', content: answers[sent.length - 1] ?? '' };
+		const message = { role: 'assistant', content: answers[sent.length - 1] ?? '', ...said };
 		response.setHeader('content-type', 'application/json');
 		response.end(JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, message, finish_reason: reason }] }));
 	});
@@ -65,6 +65,19 @@ test('one that does not fit is sent back once, with its faults', async (t) => {
 		['user', 'assistant', 'user'],
 	);
 	assert.match(messages[2]?.content ?? '', /\/days is missing\.\n\/city must be string[\s\S]*"required":\["city","days"\]/);
+});
+
+test('reasoning goes back with the answer that does not fit', async (t) => {
+	const { run, sent } = await scripted(t, ['{}', '{"city":"Bern","days":1}'], 'stop', { reasoning_content: 'I forgot.' });
+	await run({ outputSchema: SCHEMA });
+	assert.deepEqual(sent[1]?.messages[1], { role: 'assistant', content: '{}', reasoning_content: 'I forgot.' });
+});
+
+test('an integer that no double holds does not fit a number, and keeps its digits where anything fits', async (t) => {
+	const long = '{"city":"Bern","days":9007199254740993,"id":9007199254740993}';
+	const { run, sent } = await scripted(t, [long, '{"city":"Bern","days":2,"id":9007199254740993}']);
+	assert.deepEqual((await run({ outputSchema: SCHEMA })).structured, { city: 'Bern', days: 2, id: '9007199254740993' });
+	assert.match(sent[1]?.messages[2]?.content ?? '', /\/days must be integer[^\n]*: a number with more digits than a double holds/);
 });
 
 test('a second wrong answer is a failed run that says what does not fit', async (t) => {

@@ -8,7 +8,7 @@ export async function askForJson(request: ModelRequest, schema: JsonSchema, call
 	if (!('faults' in read)) return read;
 	const messages: ModelRequest['messages'] = [
 		...request.messages,
-		{ role: 'assistant', content: first.text },
+		{ role: 'assistant', content: first.text, ...(first.kept && { kept: first.kept }) },
 		{ role: 'user', content: repairing(read.faults, schema) },
 	];
 	const second = await call.models.ask({ ...request, messages }, signal);

@@ -2,7 +2,7 @@
 // belong to single operations.
 
 import { LineCounter, parseDocument, type YAMLParseError } from 'yaml';
-import { cleanText, escapeToken, GatewayError, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
+import { cleanText, escapeToken, GatewayError, isObject, type Json, type JsonObject, type Log, quote } from '../../core/index.ts';
 
 export interface Document {
 	root: JsonObject;
@@ -37,10 +37,14 @@ export function readDocument(text: string): Document {
 	return { root: value, isTree, dropped, schemas: version.version === '2.0' ? '#/definitions/' : '#/components/schemas/', ...version };
 }
 
-/** Parses any JSON or YAML. @throws schema_invalid naming line and column of a syntax error */
-export const readValue = (text: string): Json => readTree(text).value;
+/** Warns of each number that was left out. @param at the pointer of the text's root in the document */
+export function warnOfDropped(dropped: readonly string[], log: Log, at = ''): void {
+	for (const pointer of dropped)
+		log.warn({ pointer: at + pointer }, 'The value is no number that JSON can write (.inf, .nan, or beyond 1.8e308): it was left out.');
+}
 
-function readTree(text: string): { value: Json; isTree: boolean; dropped: string[] } {
+/** Parses any JSON or YAML. @throws schema_invalid naming line and column of a syntax error */
+export function readTree(text: string): { value: Json; isTree: boolean; dropped: string[] } {
 	const tree = parseText(text.replace(/^\ufeff/, ''));
 	checkDepth(tree.value);
 	const dropped: string[] = [];

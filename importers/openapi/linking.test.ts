@@ -98,6 +98,16 @@ answer: { description: ok, content: { application/json: { schema: { $ref: '../sh
 	}
 });
 
+test('a number that JSON cannot write is left out of another document, with a warning of its place', async () => {
+	const { warnings } = await readFiles({
+		'openapi.json': documentOf({ paths: { '/a': taking({ $ref: 'amount.yaml' }) } }),
+		'amount.yaml': '{ type: number, maximum: .inf }',
+	});
+	const [{ message, fields } = assert.fail()] = warnings;
+	assert.match(message, /was left out/);
+	assert.match(String((fields as JsonObject)['pointer']), /^\/x-documents\/amount\.yaml_[0-9a-f]{8}\/maximum$/);
+});
+
 test('paths and schemas may be kept in a file as a whole', async () => {
 	const reading = await readFiles({
 		'openapi.json': documentOf({ paths: { $ref: 'paths.yaml' }, components: { schemas: { $ref: 'schemas/_index.yaml' } } }),

@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import { asGatewayError, escapeToken, GatewayError, isObject, type Json, type JsonObject, type Log, quote } from '../../core/index.ts';
-import { type Document, readValue, refused } from './document.ts';
+import { type Document, readTree, refused, warnOfDropped } from './document.ts';
 import type { Library } from './library.ts';
 import { lookUp } from './references.ts';
 
@@ -201,6 +201,7 @@ async function readOthers(root: JsonObject, links: Links, library: Library, log:
 			const key = keyOf(other.address, library.home);
 			const at = `/${KEY}/${key}`;
 			embedded[key] = other.value;
+			warnOfDropped(other.dropped, log, at);
 			found.set(address, at);
 			links.resources.set(other.address, at);
 			collect(other.value, { base: selfOf(other.value, other.address), at }, { identifies: true, isRoot: false, isTree: false }, links);
@@ -235,11 +236,11 @@ async function readOther(
 	address: string,
 	ref: string,
 	library: Library,
-): Promise<{ value: Json; address: string } | { fault: string | null }> {
+): Promise<{ value: Json; dropped: string[]; address: string } | { fault: string | null }> {
 	const answer = await library.read(address, ref);
 	if ('fault' in answer) return answer;
 	try {
-		return { value: readValue(answer.text), address: answer.address };
+		return { ...readTree(answer.text), address: answer.address };
 	} catch (error) {
 		const known = asGatewayError(error);
 		if (known?.code !== 'schema_invalid') throw error;

@@ -10,7 +10,7 @@ import {
 	type SchemaSource,
 	type SchemaSummary,
 } from '../../core/index.ts';
-import { type Document, readDocument } from './document.ts';
+import { type Document, readDocument, warnOfDropped } from './document.ts';
 import { libraryOf } from './library.ts';
 import { linkDocuments } from './linking.ts';
 import { convertOperation, createDocumentContext, type ListedOperation, listOperations } from './operations.ts';
@@ -32,8 +32,7 @@ export async function* parse(
 	const { serverVariables } = options;
 	const written = readDocument(source.text);
 	if (written.note !== null) context.log.warn({ pointer: '/openapi' }, written.note);
-	for (const pointer of written.dropped)
-		context.log.warn({ pointer }, 'The value is no number that JSON can write (.inf, .nan, or beyond 1.8e308): it was left out.');
+	warnOfDropped(written.dropped, context.log);
 	await linkDocuments(written, libraryOf(source, context), context.log);
 	const document = written.version === '2.0' ? fromSwagger(written, source.url) : written;
 	const operations = listOperations(document);

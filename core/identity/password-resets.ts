@@ -69,7 +69,7 @@ async function sendReset(email: string, { config, store, mail }: ResetParts): Pr
 	const expiresAt = new Date(Date.now() + LIFETIME_MS);
 	if (!(await store.accounts.addReset(user.id, { hash: hashKey(token), expiresAt, most: MOST_LIVE }))) return;
 	// The mail goes to the registered address, which the requested one may only resemble.
-	mail.send({ to: user.email, subject: 'Reset your password', text: letter(token, config) });
+	mail.send({ to: user.email, subject: 'Reset your password', text: letter(token, config) }, null);
 }
 
 /** Links use the configured addresses only: a forged Host must not lead anybody elsewhere. */

@@ -20,7 +20,7 @@ import {
 	windowsOf,
 } from './classes.ts';
 import { asSubject, named } from './subjects.ts';
-import { type LimitTable, type NamedWindow, perMinute } from './table.ts';
+import { type LimitTable, MAILS, type NamedWindow, perMinute } from './table.ts';
 import type { Bucket, Standing, Verdict, Windows } from './windows.ts';
 
 /** A public route whose action pages of gateways offer, too. */
@@ -43,6 +43,8 @@ export interface Limits {
 	ofTool(request: Request, tool: { assignmentId: string; perMinute: number }, subject: string | null): Promise<void>;
 	/** Counts a call of one tool of a gateway by work that outlived its request. @throws rate_limited */
 	ofLaterTool(tool: { assignmentId: string; perMinute: number }, subject: string): Promise<void>;
+	/** Counts a mail to an address that its sender chooses. @returns whether it may be sent */
+	mayMail(userId: string): Promise<boolean>;
 	/** Tells whether a call at a gateway would be refused now, and of one of its tools if it has a limit; counts nothing. */
 	lookAt(call: LookedAt): Promise<Looked>;
 	/** Checks, before any look-up and at no cost, whether the address has sent too many bad credentials. @throws rate_limited */
@@ -113,6 +115,7 @@ export function createLimits(
 		async ofLaterTool(tool, subject) {
 			await count({ plugins: {} }, windows, [toolBucket(tool, named(subject))]);
 		},
+		mayMail: async (userId) => (await windows.hit([bucketOf(MAILS, `user:${userId}`)])).refusedBy === -1,
 		lookAt: (call) => lookAt(call, parts),
 		assertMayTry(request) {
 			const failures = failuresAt(request, parts);

@@ -27,6 +27,9 @@ export interface NamedWindow {
 
 export const perMinute = (max: number): Window => ({ max, seconds: 60 });
 
+/** The mails that one person may have sent to addresses of their choice: nobody shall make strangers' mailboxes full through this service. */
+export const MAILS: NamedWindow = { name: 'mails', window: { max: 100, seconds: 60 * 60 }, isStrict: true };
+
 /** The prefix below which credentials are guessed and issued. A route there may declare a window in place of it (specification 8.2). */
 export const CREDENTIALS_PREFIX = 'auth';
 /** Prefixes that clients use like the address of a gateway, so that RFC 8414 §3.1 and RFC 9728 §3.1 insert the well-known part before them. */

@@ -31,7 +31,7 @@ test('a mail reaches its one recipient over SMTP, from MAIL_FROM, as plain text 
 	await using smtp = await startSmtp();
 	await using opened = openMail({ ...smtp.env, MAIL_FROM: 'door@gatehouse.example' });
 	const link = `http://localhost:3002/reset-password#token=svc_rst_${'x'.repeat(43)}`;
-	assert.equal(opened.mail.send({ to: 'ada@example.com', subject: 'Grüße', text: `Ein Wörtchen:\n\n${link}\n` }), true);
+	assert.equal(opened.mail.send({ to: 'ada@example.com', subject: 'Grüße', text: `Ein Wörtchen:\n\n${link}\n` }, null), true);
 	const { from, to, mail, raw } = await smtp.next();
 	assert.deepEqual([from, to], ['door@gatehouse.example', ['ada@example.com']]);
 	assert.deepEqual([mail.from?.address, mail.to?.map(({ address }) => address), mail.subject], [from, to, 'Grüße']);
@@ -45,7 +45,7 @@ const LOGIN = { user: 'gate@example.com', pass: 'smtp-secret' };
 test('the mail server’s user logs in over TLS, and mails come from its address', async () => {
 	await using smtp = await startSmtp({ login: LOGIN, tls: true });
 	await using opened = openMail(smtp.env);
-	opened.mail.send(LETTER);
+	opened.mail.send(LETTER, null);
 	const { secure, user, from } = await smtp.next();
 	assert.deepEqual([secure, user, from], [true, LOGIN.user, LOGIN.user]);
 });
@@ -62,7 +62,7 @@ for (const [offer, tls] of [
 	test(`a mail server across the network that ${offer} is sent no password`, { skip: outer === undefined }, async () => {
 		await using smtp = await startSmtp({ host: outer ?? '', login: LOGIN, tls });
 		await using opened = openMail(smtp.env);
-		opened.mail.send(LETTER);
+		opened.mail.send(LETTER, null);
 		await sleep(500);
 		await opened.mail.close();
 		assert.match(opened.logged.join('\n'), /could not be sent .*"error":"(ETLS|ESOCKET)"/);
@@ -73,7 +73,7 @@ for (const [offer, tls] of [
 test('without MAIL_HOST a mail is a file in the data folder that only the service’s user can read', async () => {
 	await using opened = openMail({});
 	const link = `https://console.example/#token=${'x'.repeat(80)}`;
-	opened.mail.send({ ...LETTER, text: `Secret text: ü\n\n${link}\n` });
+	opened.mail.send({ ...LETTER, text: `Secret text: ü\n\n${link}\n` }, null);
 	await opened.mail.close();
 	const mails = join(folder, 'mail');
 	const [name = ''] = readdirSync(mails);
@@ -117,9 +117,9 @@ test('a recipient that is not one bare address is refused and nothing is sent (c
 	await using smtp = await startSmtp();
 	await using opened = openMail(smtp.env);
 	for (const to of NO_ADDRESSES) {
-		assert.throws(() => opened.mail.send({ ...LETTER, to }), { code: 'validation_failed' }, JSON.stringify(to));
+		assert.throws(() => opened.mail.send({ ...LETTER, to }, null), { code: 'validation_failed' }, JSON.stringify(to));
 	}
-	assert.ok(opened.mail.send(LETTER));
+	assert.ok(opened.mail.send(LETTER, null));
 	assert.deepEqual((await smtp.next()).to, [LETTER.to], 'the control arrives, and alone');
 	assert.deepEqual([smtp.tries, smtp.waiting], [1, 0]);
 });
@@ -128,7 +128,7 @@ test('a name in the subject or the text cannot add a header, a line or a directi
 	await using smtp = await startSmtp();
 	await using opened = openMail(smtp.env);
 	const subject = 'Join A\r\nBcc: evil@x.example\r\n\r\nBody\u2028\u202eB\x07';
-	opened.mail.send({ ...LETTER, subject, text: 'Dear\x00\x1b[31m you,\r\n.\r\nQUIT\n' });
+	opened.mail.send({ ...LETTER, subject, text: 'Dear\x00\x1b[31m you,\r\n.\r\nQUIT\n' }, null);
 	const { to, mail, raw } = await smtp.next();
 	assert.deepEqual(to, [LETTER.to]);
 	assert.equal(mail.subject, 'Join A Bcc: evil@x.example Body B');
@@ -141,8 +141,8 @@ test('a mail that the server defers is tried three times in all', async () => {
 	await using smtp = await startSmtp({ refusals: [451, 451, 451, 451, 451] });
 	await using opened = openMail(smtp.env);
 	const areOver = elapsing(4900);
-	opened.mail.send(LETTER);
-	opened.mail.send(LETTER);
+	opened.mail.send(LETTER, null);
+	opened.mail.send(LETTER, null);
 	assert.equal((await smtp.next()).to[0], LETTER.to);
 	assert.ok(areOver(), 'after growing pauses');
 	assert.equal(smtp.tries, 6);
@@ -153,7 +153,7 @@ test('a mail that the server defers is tried three times in all', async () => {
 test('a mail that the server refuses permanently is not retried, and is logged without its address or text', async () => {
 	await using smtp = await startSmtp({ refusals: [550] });
 	await using opened = openMail(smtp.env);
-	opened.mail.send(LETTER);
+	opened.mail.send(LETTER, null);
 	await until(() => opened.logged.length > 0, 'it is logged');
 	assert.match(opened.logged.join('\n'), /^a mail could not be sent \{"mailId":"[0-9a-f]{16}","tries":1,"error":"EENVELOPE"\}$/);
 	quiet(opened.logged);
@@ -164,7 +164,7 @@ test('a mail server that is down does not fail the sender', async () => {
 	const smtp = await startSmtp();
 	await smtp.stop();
 	await using opened = openMail(smtp.env);
-	assert.equal(opened.mail.send(LETTER), true);
+	assert.equal(opened.mail.send(LETTER, null), true);
 	await sleep(300);
 	await opened.mail.close();
 	assert.match(opened.logged.join('\n'), /"tries":2,"error":"ESOCKET"/);
@@ -175,19 +175,28 @@ test('a silent mail server delays no sender; the queue is bounded, and so is clo
 	await using mute = await startMuteSmtp();
 	const { mail, logged } = openMail(mute.env);
 	// Each is taken or not in the turn in which it is handed over.
-	const accepted = Array.from({ length: 150 }, () => mail.send(LETTER)).filter(Boolean).length;
+	const accepted = Array.from({ length: 150 }, () => mail.send(LETTER, null)).filter(Boolean).length;
 	assert.equal(accepted, 102, 'two under way, a hundred waiting');
 	await until(() => mute.connections() === 2, 'two are under way');
 	assert.ok(await isBeforeTimer(9_000, mail.close()), 'closing waits five seconds at most, and not for the ten of a silent connection');
-	assert.equal(mail.send(LETTER), false, 'nothing is taken after the end');
+	assert.equal(mail.send(LETTER, null), false, 'nothing is taken after the end');
 	assert.match(logged.join('\n'), /stopped with mails unsent/);
 	quiet(logged);
+});
+
+test('one account has a quarter of the queue, and mails of others find a place', async () => {
+	await using mute = await startMuteSmtp();
+	await using opened = openMail(mute.env);
+	const { mail, logged } = opened;
+	assert.equal(Array.from({ length: 60 }, () => mail.send(LETTER, 'one')).filter(Boolean).length, 27, 'two under way, 25 waiting');
+	assert.deepEqual([mail.send(LETTER, 'other'), mail.send(LETTER, null), mail.send(LETTER, 'one')], [true, true, false]);
+	assert.match(logged.join('\n'), /too many wait .*"isShareFull":true/);
 });
 
 test('closing gives mails that wait for a retry their last try', async () => {
 	await using smtp = await startSmtp({ refusals: [451] });
 	const { mail } = openMail(smtp.env);
-	mail.send(LETTER);
+	mail.send(LETTER, null);
 	await until(() => smtp.tries === 1, 'it was tried');
 	await sleep(100);
 	await mail.close();

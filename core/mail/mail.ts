@@ -20,15 +20,18 @@ export interface Message {
 export interface Mail {
 	/**
 	 * Queues the message and returns at once; sending and retrying happen in the background. A message that cannot be sent is logged
-	 * without its address or text. Returns false when the queue is full.
+	 * without its address or text. Returns false when the queue is full, or when the account has its share of it.
+	 * @param account the organization whose people cause the mail; null: nobody who is logged in, as for a password reset
 	 */
-	send(message: Message): boolean;
+	send(message: Message, account: string | null): boolean;
 	/** Waits a few seconds for messages in the queue. */
 	close(): Promise<void>;
 }
 
 const AT_ONCE = 2;
 const MOST_WAITING = 100;
+/** The messages of one account that may wait, so that those of others still find a place. */
+const MOST_OF_ACCOUNT = 25;
 /** Pauses before the second and the third try. */
 const PAUSES_MS = [1000, 4000];
 const CLOSE_MS = 5000;
@@ -44,6 +47,7 @@ export function createMail(config: Config, log: Log): Mail {
 interface Posted {
 	id: string;
 	message: Message;
+	account: string | null;
 	tries: number;
 }
 
@@ -62,13 +66,15 @@ class MailQueue implements Mail {
 		this.#log = log;
 	}
 
-	send(message: Message): boolean {
+	send(message: Message, account: string | null): boolean {
 		if (!isBareAddress(message.to)) throw invalid('/to', '"to" must be one e-mail address and nothing else');
-		if (this.#closing || this.#waiting.length + this.#pausing.size >= MOST_WAITING) {
-			this.#log.warn({ waiting: this.#waiting.length, pausing: this.#pausing.size }, 'a mail was dropped: the queue is full');
+		const waiting = [...this.#waiting, ...this.#pausing.keys()];
+		const isShareFull = account !== null && waiting.filter((posted) => posted.account === account).length >= MOST_OF_ACCOUNT;
+		if (this.#closing || isShareFull || waiting.length >= MOST_WAITING) {
+			this.#log.warn({ waiting: waiting.length, isShareFull }, 'a mail was dropped: too many wait');
 			return false;
 		}
-		this.#waiting.push({ id: randomBytes(8).toString('hex'), message: plain(message), tries: 0 });
+		this.#waiting.push({ id: randomBytes(8).toString('hex'), message: plain(message), account, tries: 0 });
 		this.#next();
 		return true;
 	}

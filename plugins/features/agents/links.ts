@@ -73,11 +73,8 @@ export async function tellByMail(question: QuestionRow, core: Core): Promise<voi
 	const endMs = Math.min(Date.now() + BOUNDS.linkMs, until?.getTime() ?? Number.POSITIVE_INFINITY);
 	for (const email of (await addresses(question, core)).slice(0, MAX_MAILS)) {
 		const token = writeToken({ organizationId, question: id, email, until: endMs }, core);
-		core.mail.send({
-			to: email,
-			subject: `Approval: ${oneLine(agent?.name ?? 'an agent')}`,
-			text: letter(question, token, { core, endMs }),
-		});
+		const subject = `Approval: ${oneLine(agent?.name ?? 'an agent')}`;
+		core.mail.send({ to: email, subject, text: letter(question, token, { core, endMs }) }, organizationId);
 	}
 }
 

@@ -83,7 +83,7 @@ test('what is refused is not mailed', async () => {
 	assert.deepEqual([smtp.tries, smtp.waiting], [tries + 1, 0]);
 });
 
-test('an unresponsive mail server slows no invitation, and when too many mails wait `mailed` is false', async (t) => {
+test('an unresponsive mail server slows no invitation, and `mailed` is false when too many mails wait, or a person had too many sent', async (t) => {
 	const mute = await startMuteSmtp();
 	const muted = await startTestService({ env: mute.env });
 	t.after(async () => {
@@ -97,5 +97,11 @@ test('an unresponsive mail server slows no invitation, and when too many mails w
 		mailed.push(body.data.mailed);
 		assert.match(body.data.url, /#token=svc_inv_/);
 	}
-	assert.deepEqual([mailed[0], mailed.at(-1)], [true, false]);
+	assert.deepEqual([mailed[0], mailed[50], mailed.at(-1)], [true, false, false]);
+	const invitedBy = async (account: Account, organization: string): Promise<boolean> =>
+		must(await account.post(path(organization), { email: 'other@example.com' }), 201).body.data.mailed;
+	const more = must(await host.post('/organizations', { name: 'More' }), 201).body.data;
+	assert.equal(await invitedBy(host, more.id), false, 'the hundred of an hour are used up in all organizations');
+	const stranger = await registerAccount(muted.url);
+	assert.equal(await invitedBy(stranger, stranger.organization.id), true);
 });

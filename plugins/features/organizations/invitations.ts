@@ -127,8 +127,8 @@ async function invite(request: Request, core: Core) {
 		expiresAt: new Date(Date.now() + LIFETIME_MS),
 		hash: hashKey(token),
 	});
-	const mailed = core.mail.send(invitationMail({ ...given, inviter, organization, token }, core.config));
-	// `mailed` is false when too many mails wait: then the link has to be passed on by hand.
+	const mail = invitationMail({ ...given, inviter, organization, token }, core.config);
+	const mailed = (await core.limits.mayMail(inviter.id)) && core.mail.send(mail, organization.id);
 	return { ...presentInvitation(made), token, url: invitationUrl(core.config, token), mailed };
 }
 

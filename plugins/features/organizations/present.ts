@@ -79,7 +79,9 @@ export const NEW_INVITATION = shape({
 	...invitation,
 	token: Joi.string().description('The token that accepts the invitation, shown in this answer only.'),
 	url: Joi.string().uri().description('The page that accepts the invitation; it contains the token.'),
-	mailed: Joi.boolean().description('False when too many mails are waiting: send the link yourself.'),
+	mailed: Joi.boolean().description(
+		'False when too many mails wait, or the caller has had 100 sent within an hour: send the link yourself.',
+	),
 }).meta({ schema: 'NewInvitation' });
 
 export const presentInvitation = (row: InvitationRow) => present(INVITATION, row);

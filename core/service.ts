@@ -75,9 +75,12 @@ export async function startService(
 async function drain(server: Server, { runs, inFlight }: Core): Promise<void> {
 	const end = (): void => inFlight.end(new GatewayError('unavailable', 'The service is stopping.'));
 	const late = setTimeout(end, CALLS_MS);
-	await Promise.all([server.stop({ timeout: DRAIN_MS }), runs.close(RUNS_GRACE_MS)]);
-	clearTimeout(late);
-	end();
+	try {
+		await Promise.all([server.stop({ timeout: DRAIN_MS }), runs.close(RUNS_GRACE_MS)]);
+	} finally {
+		clearTimeout(late);
+		end();
+	}
 }
 
 async function registerManagement(server: Server, core: Core): Promise<void> {

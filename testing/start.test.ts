@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { Redis } from 'ioredis';
 import Joi from 'joi';
 import type { ToolExecutor, TransportAdapter } from '../core/contract/kinds.ts';
 import type { Feature } from '../core/features.ts';
@@ -108,6 +109,26 @@ test('a package that was packed and installed is loaded by its name, and configu
 	const viewer = await account.member('viewer');
 	assert.equal((await viewer.send('POST', '/chores', { data: { n: 1 } })).status, 403);
 });
+
+test('a service counts for itself in a Redis that others use, too, and leaves no key behind', async () => {
+	const before = await keysAt(redis);
+	for (let round = 0; round < 2; round++) {
+		await using gatehouse = await startGatehouse({ env });
+		// The limit of an address is ten an hour.
+		for (let person = 0; person < 6; person++) await gatehouse.register();
+	}
+	const left = (await keysAt(redis)).filter((key) => !before.includes(key));
+	assert.deepEqual(left, []);
+});
+
+async function keysAt({ host, port }: TestRedis): Promise<string[]> {
+	const client = new Redis({ host, port });
+	try {
+		return await client.keys('gatehouse-testing-*');
+	} finally {
+		client.disconnect();
+	}
+}
 
 test('a plugin at fault stops the start with its name', async () => {
 	const faulty = { ...upper, summary: '' };

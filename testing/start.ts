@@ -1,11 +1,11 @@
 // The whole service for the tests of a plugin: in this process, on an embedded database in a folder of its own.
 
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../core/config/config.ts';
+import { type Config, loadConfig } from '../core/config/config.ts';
 import { createLog } from '../core/config/log.ts';
 import type { Plugin } from '../core/contract/kinds.ts';
 import type { Window } from '../core/contract/limits.ts';
@@ -47,7 +47,7 @@ export async function startWhole(options: GatehouseOptions): Promise<{ gatehouse
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-testing-'));
 	const remove = (): void => rmSync(folder, { recursive: true, force: true });
 	try {
-		const config = loadConfig(await environmentOf(options, folder));
+		const config = withOwnKeys(loadConfig(await environmentOf(options, folder)), folder);
 		const log = onLog ? createLog('trace', { write: onLog }) : createLog(config.logLevel);
 		const given = { plugins, passwordCost: LEAST_COST, ...(limits === 'none' && { limits: WIDE }) };
 		// The import is dynamic, since most files that import the kit start no service.
@@ -55,7 +55,12 @@ export async function startWhole(options: GatehouseOptions): Promise<{ gatehouse
 		const service = await startService(config, log, given);
 		const { url } = service;
 		const stop = async (): Promise<void> => {
-			await service.stop().finally(remove);
+			try {
+				await service.stop();
+			} finally {
+				remove();
+				if (config.redis) await (await import('./redis-keys.ts')).dropKeys(config.redis);
+			}
 		};
 		return { gatehouse: { url, register: (name) => registerAccount(url, name), stop, [Symbol.asyncDispose]: stop }, service };
 	} catch (error) {
@@ -76,6 +81,19 @@ async function environmentOf(
 		...(operator && { GATEWAY_PLUGINS_CONFIG: file }),
 		...env,
 	};
+}
+
+/**
+ * Names the keys of a service after its database, so that it counts requests together with its replicas, and not with another service of the
+ * machine or with the tests of an hour ago. @param folder that has the embedded database
+ */
+function withOwnKeys(config: Config, folder: string): Config {
+	const { host, port, name } = config.database ?? { host: folder, port: 0, name: '' };
+	const hash = createHash('sha256')
+		.update(JSON.stringify([host, port, name]))
+		.digest('hex');
+	const named = (redis: Config['redis']): Config['redis'] => redis && { ...redis, keyPrefix: `gatehouse-testing-${hash.slice(0, 12)}:` };
+	return { ...config, redis: named(config.redis), bullRedis: named(config.bullRedis) };
 }
 
 const wide: Window = { max: 1_000_000, seconds: 60 };

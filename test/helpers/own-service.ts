@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { type Config, loadConfig } from '../../core/config/config.ts';
 import { createLog } from '../../core/config/log.ts';
 import type { Window } from '../../core/contract/limits.ts';
 import type { LimitTable } from '../../core/limits/table.ts';
 import { startService } from '../../core/service.ts';
+import { dropKeys } from '../../testing/redis-keys.ts';
 import { PATIENCE_MS } from './clock.ts';
 import { freePort } from './ports.ts';
 import { testDatabase } from './postgres.ts';
@@ -60,24 +60,10 @@ export async function startOwnService({
 			await service.stop();
 			rmSync(folder, { recursive: true, force: true });
 			if (owned) {
-				await dropKeys(redis, keyPrefix);
+				await dropKeys(usual);
 				await owned.drop();
 			}
 			await redis.stop();
 		},
 	};
-}
-
-async function dropKeys({ host, port }: { host: string; port: number }, prefix: string): Promise<void> {
-	const client = new Redis({ host, port, retryStrategy: () => null, lazyConnect: true });
-	client.on('error', () => undefined);
-	const reached = await client.connect().then(
-		() => true,
-		() => false,
-	);
-	// The server was ended, and its keys with it.
-	if (!reached) return client.disconnect();
-	const keys = await client.keys(`${prefix}*`);
-	if (keys.length > 0) await client.del(...keys);
-	client.disconnect();
 }

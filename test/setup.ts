@@ -1,6 +1,7 @@
 // Runs before and after a run of many test files (`npm run test:run`), and starts the servers that each of them would otherwise find or
 // start for itself.
 
+import { sharePorts } from './helpers/ports.ts';
 import { FOUND_SERVER, machinesServer, namedServer, ownServer, prepareServer, SHARED_SERVER, type Started } from './helpers/postgres.ts';
 import { testRedis } from './helpers/redis.ts';
 import { SHARED_SERVICE } from './helpers/service.ts';
@@ -9,6 +10,7 @@ import { offerService } from './helpers/shared-service.ts';
 const started = new AsyncDisposableStack();
 
 export async function globalSetup(): Promise<void> {
+	started.defer(sharePorts());
 	// If a server is unavailable, the tests that need it fail and name it.
 	const [redis] = await Promise.all([testRedis().catch(() => null), startServers().catch(() => null)]);
 	if (redis) {

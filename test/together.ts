@@ -17,8 +17,8 @@ const ON_FOUND = 'stores-found';
 const ROOMS_ON_FOUND = ['db/gateways/', 'db/people/', 'db/records/'];
 /** Files that start services, servers and programs, or use the shared service. */
 const SERVICES = [
-	...(['services-1', 'services-2', 'services-3', 'services-4', 'services-5'] as const),
-	...(['services-6', 'services-7', 'services-8', 'services-9', 'services-10'] as const),
+	...(['services-1', 'services-2', 'services-3', 'services-4'] as const),
+	...(['services-5', 'services-6', 'services-7', 'services-8'] as const),
 ] as const;
 export const GROUPS = [...ROOMS, ...STORES, ON_FOUND, ...SERVICES] as const;
 export type Group = (typeof GROUPS)[number];

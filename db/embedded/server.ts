@@ -91,7 +91,7 @@ async function launch({ dataDir, socketDir, durable, openPort, connections, log 
 			log_timezone: 'UTC',
 		},
 		...(connections === undefined ? {} : { max_connections: String(connections) }),
-		...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+		...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' }),
 	};
 	const options = ['-D', cluster, '-k', socketDir, '-p', String(openPort ?? PORT)];
 	for (const [name, value] of Object.entries(settings)) options.push('-c', `${name}=${value}`);

@@ -15,10 +15,13 @@ export interface TestStore extends Store, AsyncDisposable {
 	waits: StoreOptions['waits'];
 }
 
+/** Connections of a store of a test: each costs PostgreSQL CPU time. */
+const POOL_SIZE = 4;
+
 /** Makes a store, whose `close` drops the database too. @param options.waits also for replicas; `{}` for those of the product */
 export async function testStore({ waits = PATIENT }: Pick<StoreOptions, 'waits'> = {}): Promise<TestStore> {
 	const { database, drop } = await testDatabase();
-	const store = await openStore({ database, dataDir: '', migrate: false, log: silent, waits });
+	const store = await openStore({ database, dataDir: '', migrate: false, log: silent, waits, poolSize: POOL_SIZE });
 	const close = async (): Promise<void> => {
 		await store.close();
 		await drop();

@@ -1,5 +1,0 @@
-// Files that start services and programs, or use the shared service.
-
-import { runTogether } from '../together.ts';
-
-await runTogether('services-9');

@@ -277,7 +277,7 @@ test('only core/config reads the environment, and the proxy its own; the embedde
 	const readers = sources
 		.filter(({ file, text }) => /\bprocess\.env\b/.test(text) && !/^(demo|proxy|db\/embedded)/.test(file))
 		.map(({ file }) => file);
-	assert.deepEqual(readers, ['core/config/config.ts']);
+	assert.deepEqual(readers, ['core/config/config.ts', 'core/config/trust.ts']);
 });
 
 test('model fields are declared, not defined: a field would shadow the column', () => {

@@ -1,11 +1,11 @@
-// Writes operations as JSON in UTF-8 into memory that the worker and the main thread share: nothing is copied from one to the other, and no
-// memory is taken anew for each batch. The parts of operations that importers froze, since many operations have them, are written once.
+// Writes operations as JSON in UTF-8 into one memory, which is not taken anew for each batch: the service reads nothing of it, and the database
+// takes it apart. The parts of operations that importers froze, since many operations have them, are written once.
 
 import type { Operation } from '../contract/nouns.ts';
 import { isObject, printWithin } from '../kit/json.ts';
 
 export interface OperationBatch {
-	/** A list of operations as JSON in UTF-8. It lies in shared memory, and stays as it is until this batch is answered. */
+	/** A list of operations as JSON in UTF-8. In the worker, it stays as it is until the next operation is added. */
 	operations: Uint8Array;
 	count: number;
 }
@@ -31,7 +31,7 @@ interface Fragment {
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
 /** The members that may have frozen parts, by the level. */
 const OPENED: readonly ReadonlySet<string>[] = [new Set(['parameters', 'whole', 'outputSchema']), new Set(['$defs']), new Set()];
-/** The characters, by an estimate, from which on a part is not written: the whole process would end where that takes more memory than the thread has. */
+/** The characters, by an estimate, from which on a part is not written: the process would end where that takes more memory than it has. */
 const MAX_PART_CHARS = 4 * 1024 * 1024;
 const MAX_BYTES_PER_CHAR = 3;
 const FIRST_BYTES = 64 * 1024;
@@ -107,10 +107,9 @@ function append(pieces: Piece[], text: string): void {
 	else pieces.push(text);
 }
 
-/** Collects a batch. Two memories alternate: one is read by the main thread while the other is written. */
+/** Collects a batch. */
 export class BatchMemory {
-	#memory = shared(FIRST_BYTES);
-	#other = shared(FIRST_BYTES);
+	#memory = Buffer.allocUnsafe(FIRST_BYTES);
 	#sizeBytes = 0;
 	#chars = 0;
 	#count = 0;
@@ -140,12 +139,11 @@ export class BatchMemory {
 		this.#count++;
 	}
 
-	/** Ends the batch. The next one is written over the one before, which must have been answered. */
+	/** Ends the batch. The next one is written over it. */
 	take(): OperationBatch {
-		const [memory, count] = [this.#memory, this.#count];
-		memory[this.#sizeBytes++] = END;
-		const operations = new Uint8Array(memory.buffer, 0, this.#sizeBytes);
-		[this.#memory, this.#other] = [this.#other, memory];
+		const count = this.#count;
+		this.#memory[this.#sizeBytes++] = END;
+		const operations = this.#memory.subarray(0, this.#sizeBytes);
 		[this.#sizeBytes, this.#chars, this.#count] = [0, 0, 0];
 		return { operations, count };
 	}
@@ -153,10 +151,8 @@ export class BatchMemory {
 	#reserve(bytes: number): void {
 		const needed = this.#sizeBytes + bytes;
 		if (needed <= this.#memory.length) return;
-		const larger = shared(Math.max(needed, 2 * this.#memory.length));
-		larger.set(this.#memory.subarray(0, this.#sizeBytes));
+		const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#memory.length));
+		this.#memory.copy(larger, 0, 0, this.#sizeBytes);
 		this.#memory = larger;
 	}
 }
-
-const shared = (bytes: number): Buffer => Buffer.from(new SharedArrayBuffer(bytes));

@@ -23,7 +23,7 @@ const MAX_NAMED = 10;
 export async function loadImporter(name: string, sources: Record<string, string>): Promise<SchemaImporter> {
 	const source = sources[name];
 	if (source === undefined) throw invalid('/type', `No importer reads APIs of type ${name}.`);
-	// Hooks of the main thread do not count in this one.
+	// Hooks of the service's process do not count in this one.
 	if (source.startsWith('file:')) shareModulesWith(packageFolderOf(source));
 	const { default: exported } = (await import(source)) as { default: SchemaImporter | SchemaImporter[] };
 	// A package may export several plugins.

@@ -1,4 +1,4 @@
-// Imports of API descriptions: a worker thread that can be killed parses them, the main thread writes them in small steps, all or nothing,
+// Imports of API descriptions: a process that can be killed parses them, the service writes them in small steps, all or nothing,
 // and makes tools of the imported operations.
 
 import { asGatewayError, GatewayError, invalid, notFound } from '../contract/errors.ts';
@@ -24,10 +24,10 @@ import type {
 } from '../store/store.ts';
 import { createImportReader } from './changes.ts';
 import { type ImportRequest, readImportRequest } from './request.ts';
-import { ImportThreads } from './thread-run.ts';
 import { draftTool, type Executors } from './tool-drafts.ts';
 import { type AfterImport, active, assertFewTools, generateTools, type Writing } from './tool-generation.ts';
 import type { ImportResult, ImportTask } from './worker.ts';
+import { ImportWorkers } from './worker-run.ts';
 
 export interface ImportedSchema {
 	/** The stored schema; its `report` is an `ImportReport`, and its `changes` are set. */
@@ -88,7 +88,7 @@ export function createImports(parts: ImportParts): Imports {
 	const semaphore = new Semaphore(MAX_RUNNING, MAX_WAITING, tooMany);
 	const strays = new Strays(limits.log);
 	strays.know(registry.sources());
-	const threads = new ImportThreads({ data: { compileCache: compileCacheFolder() }, maxHeapMb: limits.maxHeapMb, log: limits.log, strays });
+	const workers = new ImportWorkers({ compileCache: compileCacheFolder(), maxHeapMb: limits.maxHeapMb, log: limits.log, strays });
 	const running = new Set<Promise<unknown>>();
 
 	const run = async ({ api, body, signal, ...one }: Omit<OneImport, 'stop'> & { signal: AbortSignal }): Promise<ImportedSchema> => {
@@ -96,7 +96,7 @@ export function createImports(parts: ImportParts): Imports {
 		// A fault in a small body is found here, without a worker.
 		if (body.byteLength <= SMALL_BODY_BYTES) readImportRequest(body);
 		const stop = AbortSignal.any([signal, closing.signal]);
-		const work = semaphore.run(() => importOne({ ...limits, threads }, { ...one, api, body, stop }), stop);
+		const work = semaphore.run(() => importOne({ ...limits, workers }, { ...one, api, body, stop }), stop);
 		running.add(work);
 		try {
 			return await work;
@@ -122,7 +122,7 @@ export function createImports(parts: ImportParts): Imports {
 		async close() {
 			closing.abort(new GatewayError('unavailable', 'The service is stopping.'));
 			await Promise.allSettled(running);
-			await threads.close();
+			await workers.close();
 		},
 	};
 }
@@ -138,12 +138,11 @@ interface OneImport {
 }
 
 async function importOne(
-	parts: Required<ImportParts> & { threads: ImportThreads },
+	parts: Required<ImportParts> & { workers: ImportWorkers },
 	{ writing, api, body, stop, job, isDry }: OneImport,
 ): Promise<ImportedSchema> {
-	const { registry, egressPolicy, threads, timeoutMs } = parts;
+	const { registry, egressPolicy, workers, timeoutMs } = parts;
 	const task: ImportTask = {
-		body: movable(body),
 		type: api.type,
 		sources: sourcesOf(registry),
 		egressAllow: egressPolicy.allow,
@@ -161,7 +160,7 @@ async function importOne(
 	let operations = 0;
 	const progress = (phase: ImportJobRow['phase']): void => job?.progress({ phase, operations });
 	try {
-		const result = await threads.run(task, signal, {
+		const result = await workers.run(task, body, signal, {
 			got: () => progress('parsing'),
 			async write({ operations: batch, count }) {
 				await (await begin()).operations(batch);
@@ -232,12 +231,6 @@ const executorsOf = (registry: Registry): Executors => ({
 function sourcesOf(registry: Registry): Record<string, string> {
 	const found = registry.list('importer').map(({ name }) => [name, registry.source('importer', name)] as const);
 	return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== null));
-}
-
-/** Returns bytes whose memory can be transferred to a thread: small buffers share theirs with others. */
-function movable(body: Buffer): Uint8Array {
-	const isWhole = body.byteOffset === 0 && body.byteLength === body.buffer.byteLength;
-	return isWhole ? body : new Uint8Array(body);
 }
 
 const tooMany = (): GatewayError =>

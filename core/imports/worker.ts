@@ -1,9 +1,8 @@
-// A worker thread of imports, which handles one after the other: it reads the request, gets the document, has the importer parse it, and
-// sends the operations to the main thread in batches. It knows no database and no secret, and may be killed at any time.
+// A worker process of imports, which handles one after the other: it reads the request, gets the document, has the importer parse it, and
+// sends the operations to the service in batches. It knows no database and no secret, and may be killed at any time.
 
 import { createHash } from 'node:crypto';
-import { getHeapStatistics } from 'node:v8';
-import { parentPort } from 'node:worker_threads';
+import { getHeapSpaceStatistics } from 'node:v8';
 import { asGatewayError, type ErrorCode, type ErrorDetail } from '../contract/errors.ts';
 import type { ImportContext } from '../contract/kinds.ts';
 import type { Operation, SchemaSource, SchemaSummary } from '../contract/nouns.ts';
@@ -19,7 +18,6 @@ import { type ImportRequest, readImportRequest } from './request.ts';
 import { getSource } from './source.ts';
 
 export interface ImportTask {
-	body: Uint8Array;
 	/** The type of the API, which names the importer to use. */
 	type: string;
 	/** The module of every importer, by name. */
@@ -30,12 +28,6 @@ export interface ImportTask {
 	timeoutMs: number;
 }
 
-/** The data that a thread receives when it starts. */
-export interface ThreadData {
-	/** A folder; null when the service has no compile cache. */
-	compileCache: string | null;
-}
-
 export interface ImportResult {
 	report: ImportReport;
 	request: Pick<ImportRequest, 'allowEmpty' | 'generation'>;
@@ -44,7 +36,7 @@ export interface ImportResult {
 	sha256: string;
 }
 
-/** Messages to the main thread, which answers each `batch` with `written`. `got`: the document was fetched. */
+/** Messages to the service, which answers each `batch` with `written`. `got`: the document was fetched. */
 export type WorkerMessage =
 	| { type: 'got' }
 	| ({ type: 'batch' } & OperationBatch)
@@ -54,21 +46,26 @@ export type WorkerMessage =
 	/** A rejection that nothing handled: the import goes on. */
 	| { type: 'stray'; error: string };
 
+/** Messages of the service: an import is the parts of the body of its request, and then the task. */
+export type ServiceMessage = { type: 'part'; bytes: Uint8Array } | { type: 'task'; task: ImportTask } | { type: 'written' };
+
 const MAX_BATCH = 100;
 const MAX_BATCH_CHARS = 512 * 1024;
 const MAX_OPERATION_CHARS = 1024 * 1024;
 
-if (!parentPort) throw new Error('imports/worker runs as a worker thread only.');
-const port = parentPort;
-const send = (message: WorkerMessage): void => port.postMessage(message);
+const send = (message: WorkerMessage): void => void process.send?.(message);
 
 /** Called when the batch that was sent has been written. */
 let written: () => void = () => undefined;
 
-const heapMb = (): number => Math.round(getHeapStatistics().total_heap_size / 1024 / 1024);
+/** Measures the memory that old objects take: that of young ones is as large as it has ever been. */
+function heapMb(): number {
+	const old = getHeapSpaceStatistics().filter(({ space_name }) => !space_name.startsWith('new_'));
+	return Math.round(old.reduce((sum, { space_size }) => sum + space_size, 0) / 1024 / 1024);
+}
 
-async function main(task: ImportTask): Promise<ImportResult> {
-	const request = readImportRequest(task.body);
+async function main(task: ImportTask, body: Uint8Array): Promise<ImportResult> {
+	const request = readImportRequest(body);
 	const egress = lazyEgress(task.egressAllow);
 	try {
 		const report = createReport();
@@ -170,9 +167,9 @@ function measure({ text, files }: SchemaSource, bytes: Buffer = Buffer.from(text
 	return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-async function work(task: ImportTask): Promise<void> {
+async function work(task: ImportTask, body: Uint8Array): Promise<void> {
 	try {
-		const result = await main(task);
+		const result = await main(task, body);
 		send({ type: 'done', result, heapMb: heapMb() });
 	} catch (error) {
 		const known = asGatewayError(error);
@@ -182,8 +179,14 @@ async function work(task: ImportTask): Promise<void> {
 }
 
 process.on('unhandledRejection', (reason) => send({ type: 'stray', error: describeThrown(reason) }));
+process.on('uncaughtException', (error) => send({ type: 'crashed', stack: describeThrown(error) }));
 
-port.on('message', (message: ImportTask | 'written') => {
-	if (message === 'written') written();
-	else void work(message);
+let parts: Uint8Array[] = [];
+
+process.on('message', (message: ServiceMessage) => {
+	if (message.type === 'written') return written();
+	if (message.type === 'part') return void parts.push(message.bytes);
+	const body = Buffer.concat(parts);
+	parts = [];
+	void work(message.task, body);
 });

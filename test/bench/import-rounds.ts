@@ -1,12 +1,14 @@
 // Rounds of imports with the code of a checkout: each imports a document into a real store and makes tools of it, twice. They measure the
-// duration, the CPU time of the whole process, worker included, and the longest time for which the event loop was blocked.
+// duration, the CPU time of the whole process, workers included, and the longest time for which the event loop was blocked.
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Imports } from '../../core/imports/imports.ts';
 import { silent } from '../helpers/silent.ts';
 import type { TestStore } from '../helpers/store.ts';
 import type { Subject } from './import-subjects.ts';
+import { cpuMicrosOf, endedCpuMicros } from './proc.ts';
 
 export interface Measured {
 	step: string;
@@ -79,8 +81,15 @@ async function measure(step: string, work: () => Promise<unknown>): Promise<Meas
 	return { step, durationMs: performance.now() - start, cpuMs: cpuMs('process') - cpuStart, longestBlockMs, longestCpuMs };
 }
 
-/** Returns the CPU time so far of this thread, or of the process with all its threads. */
+/** Returns the CPU time so far of this thread, or of the process with all its threads and with the workers of imports. */
 function cpuMs(of: 'thread' | 'process'): number {
 	const { user, system } = of === 'thread' ? process.threadCpuUsage() : process.cpuUsage();
-	return (user + system) / 1000;
+	return (user + system) / 1000 + (of === 'process' ? workersCpuMs() : 0);
+}
+
+/** Returns the CPU time so far of the workers that are processes: of those that run, and of those that have ended. */
+function workersCpuMs(): number {
+	const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean);
+	const running = children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('worker-start'));
+	return running.reduce((sum, pid) => sum + cpuMicrosOf(Number(pid)), endedCpuMicros()) / 1000;
 }

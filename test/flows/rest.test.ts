@@ -42,11 +42,13 @@ import { isMainThread } from 'node:worker_threads';
 if (isMainThread) {
 	const loaded = [];
 	let threads = 0;
+	let processes = 0;
 	registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
 	subscribe('worker_threads', () => threads++);
+	subscribe('child_process', () => processes++);
 	const report = () => {
 		const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size;
-		writeFileSync(process.env.WATCHED + '.half', JSON.stringify({ loaded, threads, young }));
+		writeFileSync(process.env.WATCHED + '.half', JSON.stringify({ loaded, threads, processes, young }));
 		renameSync(process.env.WATCHED + '.half', process.env.WATCHED);
 	};
 	setInterval(report, 200).unref();
@@ -56,6 +58,7 @@ if (isMainThread) {
 interface Watched {
 	loaded: string[];
 	threads: number;
+	processes: number;
 	young: number;
 }
 
@@ -63,7 +66,7 @@ const watched = (): Watched => JSON.parse(readFileSync(WATCHED, 'utf8'));
 const packagesOf = ({ loaded }: Watched): Set<string> =>
 	new Set(loaded.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []));
 
-test('at rest no library is loaded that few services need, no thread runs, memory is given back; an import has its importer in a thread', async () => {
+test('at rest no library is loaded that few services need, no thread or process runs, memory is given back; an import has its importer in a process', async () => {
 	await using owned = await testDatabase();
 	const [redis, port, script] = [await startRedis(), await freePort(), join(folder, 'watch.mjs')];
 	writeFileSync(script, WATCH);
@@ -84,7 +87,7 @@ test('at rest no library is loaded that few services need, no thread runs, memor
 	assert.equal(await started.ended, 0, started.output());
 	await redis.stop();
 	const last = watched();
-	assert.equal(last.threads, 1);
+	assert.deepEqual([last.threads, last.processes], [0, 1]);
 	assertLean(last);
 });
 
@@ -98,7 +101,7 @@ function assertAtRest(seen: Watched): void {
 		importers.filter((url) => url.endsWith('/parse.ts')),
 		[],
 	);
-	assert.equal(seen.threads, 0);
+	assert.deepEqual([seen.threads, seen.processes], [0, 0]);
 }
 
 /** Nothing that is loaded when needed is there, nor anything of OpenTelemetry while nothing is configured. */

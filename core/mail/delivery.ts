@@ -1,6 +1,6 @@
 // The two ways to deliver a mail: over the mail server of MAIL_*, or as a file in the data folder.
 
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SendMailOptions } from 'nodemailer';
 import type { Config } from '../config/config.ts';
@@ -55,7 +55,10 @@ export function intoFolder(folder: string, from: string): Deliver {
 		const content = `${head.replace(/^(Content-Transfer-Encoding:) .*$/m, '$1 8bit')}\n\n${message.text}`;
 		await mkdir(folder, { recursive: true, mode: 0o700 });
 		const time = new Date().toISOString().replace(/[-:.]/g, '');
-		await writeFile(join(folder, `${time}-${id}.eml`), content, { mode: 0o600, flag: 'wx' });
+		const file = join(folder, `${time}-${id}.eml`);
+		// Whoever watches the folder finds whole mails only.
+		await writeFile(`${file}.part`, content, { mode: 0o600, flag: 'wx' });
+		await rename(`${file}.part`, file);
 	};
 }
 

@@ -176,9 +176,14 @@ async function linked({ config }: TestService, account: Account, more: object): 
 
 /** Lists the tokens of questions in the mails. */
 function tokensIn(dataDir: string): string[] {
+	return mailsIn(dataDir).flatMap((mail) => /svc_apr_[\w-]+\.[\w-]{43}/.exec(mail)?.[0] ?? []);
+}
+
+/** Reads the mails that are whole. Their lines may end anywhere (RFC 2045 §6.7). */
+function mailsIn(dataDir: string): string[] {
 	const folder = join(dataDir, 'mail');
-	const mails = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8').replaceAll('=\r\n', '').replaceAll('=3D', '='));
-	return mails.flatMap((mail) => /svc_apr_[\w-]+\.[\w-]{43}/.exec(mail)?.[0] ?? []);
+	const files = readdirSync(folder).filter((name) => name.endsWith('.eml'));
+	return files.map((name) => readFileSync(join(folder, name), 'utf8').replaceAll('=\r\n', '').replaceAll('=3D', '='));
 }
 
 /** Invites an existing account. */
@@ -193,12 +198,11 @@ async function invited({ url }: TestService, account: Account): Promise<Given> {
 async function mailedToken({ url, config }: TestService): Promise<string> {
 	const { email } = await registerAccount(url, 'Forgetful');
 	must(await send(`${url}/auth/forgot-password`, 'POST', { body: { email } }), 200);
-	const folder = join(config.dataDir, 'mail');
 	let token: string | undefined;
 	await until(() => {
-		// Lines of a mail may end anywhere (RFC 2045 §6.7).
-		const mails = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8').replaceAll('=\r\n', ''));
-		token = mails.filter((mail) => mail.includes(email)).map((mail) => /svc_rst_[\w-]{43}/.exec(mail)?.[0])[0];
+		token = mailsIn(config.dataDir)
+			.filter((mail) => mail.includes(email))
+			.map((mail) => /svc_rst_[\w-]{43}/.exec(mail)?.[0])[0];
 		return token !== undefined;
 	}, 'the mail of a forgotten password');
 	return token ?? '';

@@ -37,7 +37,8 @@ export async function answer(document: Document, { headers, base }: Incoming, ca
 	const isPublic = call.caller === null;
 	const tag = createHash('sha256')
 		.update(digestOf(tools))
-		.update(JSON.stringify([VERSION, kind, base, head, tail, isPublic]))
+		// Each tool is told with the way to log in.
+		.update(JSON.stringify([VERSION, kind, base, head, tail, isPublic, call.admission()]))
 		.digest('base64url');
 	const own = { etag: `"${tag}"`, 'cache-control': isPublic ? PUBLIC : PRIVATE };
 	if (knows(headers['if-none-match'], own.etag)) return { status: 304, headers: own };

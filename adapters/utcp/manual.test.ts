@@ -48,6 +48,22 @@ test('a manual above 1 MiB is sent while it is written, and is whole for the off
 	assert.equal((await ownManual(known, { discovery: 'full' }, fake.call)).status, 304);
 });
 
+test('a client that has the manual gets another one once callers log in otherwise', async () => {
+	const tools = [{ name: 'tool', parameters: { type: 'object' }, run: () => ({ content: [] }) }];
+	const manualOf = async (name: string, tag?: string): Promise<Reply> => {
+		await using fake = fakeCall({
+			tools,
+			admission: [{ method: 'api_key', required: true, scheme: { type: 'apiKey', in: 'header', name } }],
+		});
+		const request = fakeRequest({ method: 'GET', ...(tag !== undefined && { headers: { 'if-none-match': tag } }) });
+		return ownManual(request, { discovery: 'full' }, fake.call);
+	};
+	const tag = String((await manualOf('X-Old')).headers?.['etag']);
+	assert.equal((await manualOf('X-Old', tag)).status, 304);
+	const { status, body } = await manualOf('X-New', tag);
+	assert.deepEqual([status, String(body).includes('X-New')], [200, true]);
+});
+
 test('references lead to where the schema is in the document', () => {
 	const own = { type: 'object', properties: { at: { $ref: '#/$defs/p' } }, $defs: { p: { type: 'number' } }, required: ['at'] };
 	const { properties, required } = inputsOf(own) as { properties: { body: typeof own }; required: string[] };

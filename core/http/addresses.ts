@@ -2,6 +2,9 @@
 
 import { inRanges, parseAddress } from '../kit/ip-addresses.ts';
 
+/** The port of a hop, as Azure's Application Gateway writes it, and AWS's load balancers on request. IPv6 needs brackets before one. */
+const PORT = /^(\d+(?:\.\d+){3}|\[[^\]]*\]):\d{1,5}$/;
+
 /**
  * Returns the client's address: the first hop from the right of X-Forwarded-For that is not a trusted proxy;
  * the socket's own address when the peer is not a trusted proxy.
@@ -14,7 +17,7 @@ export function clientAddress(peer: string | undefined, forwardedFor: string | u
 	if (trustProxy.length === 0 || forwardedFor === undefined) return address;
 	for (const hop of forwardedFor.split(',').reverse()) {
 		if (!inRanges(address, trustProxy)) return address;
-		const parsed = parseAddress(hop.trim());
+		const parsed = parseAddress(hop.trim().replace(PORT, '$1'));
 		if (!parsed) return address;
 		address = parsed.toString();
 	}

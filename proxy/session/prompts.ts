@@ -26,7 +26,7 @@ export async function listPrompts(running: Running, _context: Context, relay: Re
 	if (!isObject(result)) return running.answer(passed(request, answered));
 	const listed = (Array.isArray(result['prompts']) ? result['prompts'] : []).filter(isObject);
 	const skills = listed.map((prompt) => ({ ...prompt, name: `${PREFIX}${String(prompt['name'])}` }));
-	const own = request.params['cursor'] === undefined ? [OVERVIEW_PROMPT] : [];
+	const own = (request.params['cursor'] ?? null) === null ? [OVERVIEW_PROMPT] : [];
 	await running.answer(resultOf(request, { ...result, prompts: [...own, ...skills] }));
 }
 

@@ -141,6 +141,22 @@ test('a question of a call that breaks is withdrawn, and one that was answered i
 	assert.deepEqual(withdrawn(), ['second']);
 });
 
+test('a client that writes null for what it leaves out lists, calls and hears of changes', async (t) => {
+	const results: Read = { initialize: { protocolVersion: '2025-11-25' }, 'tools/call': { content: [] }, 'prompts/list': { prompts: [] } };
+	const { send, answer, asked, sent } = await connect(t, ({ id, method }, response) => rpc(response, id, results[method] ?? { tools: [] }));
+	send(initialize);
+	await answer(0);
+	send({ method: 'notifications/initialized', params: null });
+	await until(() => asked.some(({ method }) => method === 'GET'), 'it listens');
+	send({ id: 1, method: 'tools/list', params: null });
+	assert.deepEqual((await answer(1)).result, { tools: [] });
+	send({ id: 2, method: 'prompts/list', params: { cursor: null } });
+	assert.equal((await answer(2)).result.prompts[0].name, 'svc-overview');
+	send({ id: 3, method: 'tools/call', params: { name: 'any', arguments: null } });
+	assert.deepEqual((await answer(3)).result, { content: [] });
+	assert.ok(!sent.some(({ error }) => error));
+});
+
 test('a credential that is refused is read again, and the request is sent with the newer one', async (t) => {
 	const { send, answer, asked, told } = await connect(t, ({ id }, response, { headers }) => {
 		if (headers.authorization === 'Bearer new') return rpc(response, id, { content: [] });

@@ -55,7 +55,8 @@ export async function listTools(running: Running, { settings }: Context, relay: 
 
 export async function callTool(running: Running, context: Context, relay: Relay): Promise<void> {
 	const { request } = running;
-	const { name, arguments: args = {} } = request.params;
+	const { name, arguments: given } = request.params;
+	const args = given ?? {};
 	if (typeof name !== 'string') throw new MessageFault(CODES.invalidParams, 'params.name must be a string, the name of a tool.');
 	if (!isObject(args)) throw new MessageFault(CODES.invalidParams, 'params.arguments must be an object.');
 	const called = context.settings.mode === 'full' ? await direct(running, context) : await indirect(running, context, args);
@@ -85,7 +86,8 @@ async function indirect({ request: { params } }: Running, context: Context, args
 	}
 	if (name !== EXECUTE)
 		throw new MessageFault(CODES.invalidParams, `There is no tool "${String(name).slice(0, 128)}", but ${SEARCH} and ${EXECUTE}.`);
-	const { name: tool, parameters = {} } = args;
+	const { name: tool, parameters: wanted } = args;
+	const parameters = wanted ?? {};
 	if (typeof tool !== 'string' || tool === '') return `"name" is required: the name of a tool that ${SEARCH} found.`;
 	if (!isObject(parameters)) return '"parameters" must be an object that fits the schema of the tool.';
 	const { execute } = await ownTools(context);

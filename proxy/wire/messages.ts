@@ -67,7 +67,9 @@ export function readMessage(text: string): Message {
 	}
 	if (Array.isArray(value)) throw new MessageFault(CODES.invalidRequest, 'Batches are not supported: send one message on a line.');
 	if (!isObject(value)) throw new MessageFault(CODES.invalidRequest, 'A message must be an object.');
-	const { id, method, params = {} } = value;
+	const { id, method, params: given } = value;
+	// Clients in languages without `undefined` write null for what they leave out.
+	const params = given ?? {};
 	const known = isId(id) ? id : null;
 	if (value['jsonrpc'] !== '2.0') throw new MessageFault(CODES.invalidRequest, 'jsonrpc must be "2.0".', known);
 	if (method === undefined) return readResponse(value, text);
@@ -78,7 +80,10 @@ export function readMessage(text: string): Message {
 	return { kind: 'request', id: known, method, params, text };
 }
 
-function readResponse({ id, result, error }: JsonObject, text: string): ResponseMessage {
+function readResponse({ id, ...outcome }: JsonObject, text: string): ResponseMessage {
+	const error = outcome['error'] ?? undefined;
+	// A null beside an error stands for no result.
+	const result = error === undefined ? outcome['result'] : (outcome['result'] ?? undefined);
 	if ((id !== null && !isId(id)) || (result === undefined) === (error === undefined))
 		throw new MessageFault(CODES.invalidRequest, 'The message is neither a request, nor a notification, nor a response.');
 	if (error === undefined) return { kind: 'response', id, result, error: null, text };

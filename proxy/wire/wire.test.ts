@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readEvents, type ServerEvent } from './events.ts';
 import { readLines } from './lines.ts';
-import { MessageFault, readMessage } from './messages.ts';
+import { MessageFault, type ResponseMessage, readMessage } from './messages.ts';
 
 /** Cuts bytes into chunks of a length. */
 const cut = (bytes: Buffer, length: number): Buffer[] =>
@@ -57,3 +57,11 @@ for (const [text, code, id] of FAULTS) {
 		);
 	});
 }
+
+test('null counts as left out beside what is there', () => {
+	const read = (members: object) => readMessage(JSON.stringify({ jsonrpc: '2.0', id: 1, ...members })) as Partial<ResponseMessage>;
+	const fault = { code: 1, message: 'no' };
+	assert.deepEqual([read({ result: {}, error: null }).result, read({ result: {}, error: null }).error], [{}, null]);
+	assert.deepEqual([read({ result: null, error: fault }).result, read({ result: null, error: fault }).error?.message], [undefined, 'no']);
+	assert.deepEqual([read({ result: null }).result, read({ result: null, error: null }).result], [null, null]);
+});

@@ -69,6 +69,12 @@ describe('malformed registrations and token requests are refused in the form of 
 			if (refusal) assert.equal(`${body.error}: ${body.error_description}`, refusal);
 		});
 
+	test('null counts as left out of a registration', async () => {
+		const left = { client_name: null, grant_types: null, response_types: null, token_endpoint_auth_method: null, jwks: null, scope: null };
+		const { body } = must(await send(`${url}/register`, 'POST', { body: { redirect_uris: METADATA.redirect_uris, ...left } }), 201);
+		assert.deepEqual([body.grant_types, body.response_types, body.client_name], [['authorization_code'], ['code'], undefined]);
+	});
+
 	test('a registration where registration is off: 403 access_denied', async () => {
 		const shut = await guardedGateway(account, [{ type: 'oauth2', configuration: { dynamicRegistration: false } }]);
 		const { body } = must(await send(`${shut.url}/register`, 'POST', { body: METADATA }), 403);

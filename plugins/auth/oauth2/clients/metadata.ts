@@ -33,7 +33,9 @@ export interface MetadataRules {
  */
 export function readClientMetadata(given: unknown, rules: MetadataRules): ClientMetadata {
 	if (!isObject(given)) throw bad('the metadata must be a JSON object');
-	const { client_name: name = '', grant_types: grants = ['authorization_code'], response_types: responses = ['code'] } = given;
+	// Null counts as left out, as clients of languages without `undefined` write it.
+	const [name, grants] = [given['client_name'] ?? '', given['grant_types'] ?? ['authorization_code']];
+	const responses = given['response_types'] ?? ['code'];
 	if (typeof name !== 'string' || name.length > MAX_NAME) throw bad(`client_name must be a text of at most ${MAX_NAME} characters`);
 	if (!isTexts(grants) || !grants.includes('authorization_code')) throw bad('grant_types must contain authorization_code');
 	if (!isTexts(responses) || !responses.includes('code')) throw bad('response_types must contain code');

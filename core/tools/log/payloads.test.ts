@@ -48,6 +48,24 @@ test('paths lead into objects and lists, and into JSON in the text of a result',
 	assert.deepEqual(parsed({ 'a/b': { '~': 'canary' } }, { redactPaths: ['/a~1b/~0'] }), { 'a/b': { '~': '[redacted]' } });
 });
 
+test('JSON behind the status of a failure, and in one of several texts, is redacted, too', () => {
+	const data = { customer: { email: 'canary' }, input: { password: 'canary' } };
+	const hidden = { customer: { email: '[redacted]' }, input: { password: '[redacted]' } };
+	const more = { redactPaths: ['/customer/email'] };
+	const failure = resultOf(`HTTP 422 Unprocessable Entity\n${JSON.stringify(data, null, 1)}`);
+	assert.deepEqual(JSON.parse(shown(failure, more) ?? ''), ['HTTP 422 Unprocessable Entity', hidden]);
+	const noted: RunResult = { content: [JSON.stringify(data), 'A [note].'].map((text) => ({ type: 'text', text })) };
+	assert.deepEqual(JSON.parse(shown(noted, more) ?? ''), [hidden, 'A [note].']);
+});
+
+test('JSON that was cut is left out, since nobody can tell what is in it; other texts with brackets are shown', () => {
+	const begun = '{"customer":{"email":"canary';
+	const cut: RunResult = { content: [begun, '[Cut: the first 28 of 900 bytes.]'].map((text) => ({ type: 'text', text })) };
+	assert.equal(shown(cut), '["[JSON of 28 characters]","[Cut: the first 28 of 900 bytes.]"]');
+	assert.equal(shown(resultOf(`HTTP 500\n${begun}`)), '["HTTP 500","[JSON of 28 characters]"]');
+	for (const text of ['[1] rain', 'a {b} c', '{b}', 'a\n{ b }', '[rain']) assert.equal(shown(resultOf(text)), JSON.stringify(text));
+});
+
 test('a text of JSON that is too long to parse is left out: its paths cannot be found', () => {
 	const text = JSON.stringify({ canary: 'x'.repeat(70_000) });
 	assert.equal(shown(resultOf(text), { redactPaths: ['/canary'] }), `"[JSON of ${text.length} characters]"`);

@@ -13,6 +13,8 @@ const CUT = '…';
 const MAX_DEPTH = 32;
 /** A longer text is not parsed for its paths: it is left out as a whole. */
 const MAX_PARSED_CHARS = 64 * 1024;
+/** A line that begins like an object, or like a list of objects, lists or texts. */
+const JSON_BEGINS = /^[ \t]*(?:\{\s*["}]|\[\s*[[{"\]])/m;
 /** Texts are looked at a little beyond the cut, so that what a pattern finds is not halved by it. */
 const BEYOND = 256;
 /** Names of members that are hidden always. */
@@ -49,25 +51,17 @@ export class PayloadKeeper {
 
 	#shownResult({ structured, content }: RunResult): string {
 		if (structured !== undefined) return this.#shown(structured);
-		const texts = content.map((block) => (block.type === 'text' ? this.#parsed(block.text) : { type: block.type }));
-		return this.#shown(texts.length === 1 ? (texts[0] ?? null) : texts);
+		const parts = content.flatMap((block): Json[] => (block.type === 'text' ? partsOf(block.text) : [{ type: block.type }]));
+		if (parts.length === 1) return this.#shown(parts[0] ?? null);
+		// Paths lead into each of them.
+		const paths = this.#paths.map((path) => ['*', ...path]);
+		return this.#shown(parts, paths);
 	}
 
-	/** Returns a text as JSON where it is some, since paths lead into it. */
-	#parsed(text: string): Json {
-		if (!/^\s*[[{]/.test(text)) return text;
-		if (text.length > MAX_PARSED_CHARS) return `[JSON of ${text.length} characters]`;
-		try {
-			return JSON.parse(text) as Json;
-		} catch {
-			return text;
-		}
-	}
-
-	#shown(value: Json): string {
+	#shown(value: Json, paths: Paths = this.#paths): string {
 		const { maxBytes } = this.#settings;
 		const writer = new Writer(maxBytes, (text) => this.#withoutPatterns(text));
-		writer.write(value, this.#paths, 0);
+		writer.write(value, paths, 0);
 		return cut(withoutCredentials(writer.text), maxBytes);
 	}
 
@@ -77,6 +71,25 @@ export class PayloadKeeper {
 }
 
 type Paths = readonly (readonly string[])[];
+
+/**
+ * Returns a text as JSON where it is some, since paths lead into it, and names of secrets are in it; what stands in the lines before, such as the status of
+ * a failure, by itself. JSON that was cut is left out as a whole.
+ */
+function partsOf(text: string): Json[] {
+	const at = /^\s*[[{]/.test(text) ? 0 : text.slice(0, MAX_PARSED_CHARS).search(JSON_BEGINS);
+	if (at === -1) return [text];
+	const json = text.slice(at);
+	const lead = at === 0 ? [] : [text.slice(0, at).trimEnd()];
+	if (json.length > MAX_PARSED_CHARS) return [...lead, leftOut(json)];
+	try {
+		return [...lead, JSON.parse(json) as Json];
+	} catch {
+		return JSON_BEGINS.test(json) ? [...lead, leftOut(json)] : [text];
+	}
+}
+
+const leftOut = (json: string): string => `[JSON of ${json.length} characters]`;
 
 /** Writes JSON until it is long enough. */
 class Writer {

@@ -9,6 +9,7 @@ import { fakeCall } from '../../testing/index.ts';
 import a2a from './index.ts';
 import { readSending, take } from './sending.ts';
 import { find } from './tasks.ts';
+import { cancel } from './work.ts';
 
 const ECHO = { skill: 'echo', arguments: { text: 'hello' } };
 const url = 'http://127.0.0.1:8080/';
@@ -34,18 +35,19 @@ test('a message that is refused leaves no receiver', async () => {
 	await agent.close();
 });
 
+async function send(call: Call, data: object, more: object = {}) {
+	const asked: Any = {
+		params: { message: message([{ data }], more) },
+		at: '/params',
+		protocol: '1.0',
+		config: { taskRetentionHours: 24 },
+		call,
+	};
+	return take(await readSending(asked), asked, true);
+}
+
 test('a message for whose work there is no room leaves its task where it was, and may be sent again', async () => {
 	await using fake = fakeCall({ plugin: a2a as Any, tools: TOOLS });
-	const send = async (call: Call, data: object, more: object = {}) => {
-		const asked: Any = {
-			params: { message: message([{ data }], more) },
-			at: '/params',
-			protocol: '1.0',
-			config: { taskRetentionHours: 24 },
-			call,
-		};
-		return take(await readSending(asked), asked, true);
-	};
 	const { task } = await send(fake.call, { skill: 'echo' });
 	const add = async () => {
 		throw new GatewayError('rate_limited', 'There are too many jobs.');
@@ -56,6 +58,16 @@ test('a message for whose work there is no room leaves its task where it was, an
 	assert.deepEqual([after.state, after.content], [task.state, task.content]);
 	const { jobId } = await send(fake.call, ECHO, { taskId: task.id });
 	assert.ok(jobId);
+});
+
+test('a task that is set to work just before it is cancelled is cancelled with its work', async () => {
+	await using fake = fakeCall({ plugin: a2a as Any, tools: TOOLS, jobs: 'by hand' });
+	const { task } = await send(fake.call, { skill: 'echo' });
+	const { jobId } = await send(fake.call, ECHO, { taskId: task.id });
+	// The one who cancels has read the task before that.
+	const after = await cancel(task, { call: fake.call, retention: { taskRetentionHours: 24 } });
+	assert.equal(after?.state, 'TASK_STATE_CANCELED');
+	assert.equal((await fake.call.jobs.get(jobId ?? ''))?.status, 'cancelled');
 });
 
 test('null is the same as what is left out', async () => {

@@ -174,12 +174,15 @@ export async function settled(task: Task, changing: Changing, jobId: string): Pr
 export async function cancel(task: Task, changing: Changing): Promise<Task | null> {
 	const { call } = changing;
 	let isCancelled = false;
+	let isAtWork = false;
 	const after = await change(task.id, changing, (now) => {
 		isCancelled = !isFinal(now);
+		// Its client may have set it to work since it was read.
+		isAtWork = !hasPaused(now);
 		return isCancelled ? moved(now, 'TASK_STATE_CANCELED', { question: null }) : null;
 	});
 	if (!isCancelled) return null;
-	if (task.state !== 'TASK_STATE_INPUT_REQUIRED') await call.jobs.cancel(await begin(after, call, { isAwaited: false }));
+	if (isAtWork) await call.jobs.cancel(await begin(after, call, { isAwaited: false }));
 	await notify(after, call);
 	return after;
 }

@@ -95,3 +95,27 @@ test('a job stops with the access key or the login by which it was begun, though
 	}
 	assert.equal((await ended(account.token, stays ?? '')).status, 'succeeded');
 });
+
+test('a job that a tool begins, run by hand, has the rights of whoever ran it, for as long as their key is good', async () => {
+	const account = await registerAccount(service.url);
+	const tools = `/organizations/${account.organization.id}/tools`;
+	const parameters = { type: 'object', properties: { id: { type: 'string' }, runAt: { type: 'string' } } };
+	const tool = { name: 'errand', type: 'errand', description: 'Runs an errand.', parameters, executionConfig: {} };
+	const { id: toolId } = must(await account.post(tools, tool), 201).body.data;
+	const execute = async (given: object, secret = account.token) =>
+		must(await send(`${service.url}${tools}/${toolId}/execute`, 'POST', { body: { parameters: given }, headers: bearer(secret) }), 200).body
+			.data.result;
+	const over = async (id: string) => {
+		await until(async () => !['queued', 'running', 'waiting'].includes((await execute({ id })).status), 'the job ends');
+		return execute({ id });
+	};
+	const { status, output, error } = await over((await execute({})).id);
+	assert.deepEqual([status, error, output?.subject?.startsWith('user:')], ['succeeded', null, true]);
+	const permissions = ['tools:execute'];
+	const { id: keyId, key } = must(await account.post('/access-keys', { name: 'ci', permissions }), 201).body.data;
+	assert.deepEqual((await over((await execute({}, key)).id)).output.scopes, permissions);
+	const { id } = await execute({ runAt: later() }, key);
+	must(await account.del(`/access-keys/${keyId}`), 200);
+	await release(id);
+	assert.deepEqual((await over(id)).error?.code, 'forbidden');
+});

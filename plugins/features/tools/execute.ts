@@ -18,7 +18,6 @@ import {
 	type RunResult,
 	shape,
 	text,
-	userIdOf,
 } from '../../../core/features.ts';
 
 const BODY = body({
@@ -85,12 +84,8 @@ async function execute(request: Request, core: Core) {
 	const { parameters } = request.payload as { parameters: Json };
 	// The query has passed QUERY.
 	const { dryRun } = request.query as { dryRun: boolean };
-	const caller = {
-		method: 'management',
-		subject: `user:${userIdOf(request)}`,
-		userId: userIdOf(request),
-		scopes: ['tools:read', 'tools:execute'] as const,
-	};
+	// Jobs that the tool begins are checked by the caller's credential.
+	const caller = { ...(await core.callerOf(request)), method: 'management' };
 	const { userAgent } = clientOf(request, core);
 	const by = { caller, signal: clientSignal(request), isDry: dryRun, asked: { requestId: request.info.id, userAgent } };
 	const run = await core.invoker.execute(organizationOf(request).id, String(request.params['id']), parameters, by).catch(blameBody);

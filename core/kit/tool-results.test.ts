@@ -120,6 +120,9 @@ describe('Media types of answers', () => {
 		'application/x-json',
 		'application/vnd.example.v1.json',
 		'application/json;a=b',
+		'application/x-amz-json-1.1',
+		'application/json+protobuf; charset=UTF-8',
+		'application/json-rpc',
 	];
 	const TEXT_TYPES = [
 		'application/x-ndjson',

@@ -24,8 +24,8 @@ const MAX_DEPTH = 128;
 const MAX_NOTES = 10;
 const MAX_DIGITS = 100;
 
-/** Registered JSON types, and those of vendors (`application/vnd.example.v1.json`). */
-const JSON_TYPE = /^(?:text\/json|[^;]*\+json|application\/(?:[^;]*[.-])?json(?:\.[^;]*)?)\s*(?:;|$)/i;
+/** Registered JSON types, and those of vendors (`application/vnd.example.v1.json`, `application/x-amz-json-1.1`), but for sequences. */
+const JSON_TYPE = /^(?:text\/json|[^;]*\+json|application\/(?:[^;]*[.-])?json(?:[.+-](?!seq)[^;]*)?)\s*(?:;|$)/i;
 const TEXT_TYPE =
 	/^(?:text\/|application\/(?:(?:x-)?(?:javascript|yaml|ndjson|jsonl|jsonlines|www-form-urlencoded)|(?:[^;]*\+)?json-seq|xml|xhtml\+xml|graphql|sql|csv|toml|rtf)\s*(?:;|$)|(?!image\/)[^;]*\+(?:xml|yaml)\s*(?:;|$))/i;
 const HTML_TYPE = /^(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;

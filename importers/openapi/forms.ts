@@ -37,6 +37,8 @@ const MAX_DESCRIPTION_CHARS = 500;
 const OWN_HEADER = /^content-(?:type|disposition)$/i;
 const TEXTUAL = /^text\/|[/+]json$|[/+]xml$/;
 const XML = /[/+]xml(?:;|$)/i;
+/** The encodings that leave bytes as they are (RFC 2045 §6.2). */
+const IDENTITIES: readonly unknown[] = ['7bit', '8bit', 'binary'];
 const STYLE = /^(?:form|spaceDelimited|pipeDelimited|deepObject)$/;
 const PART_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/;
 /** A list of types; the first is the type of a file that names none. */
@@ -142,8 +144,9 @@ function unwrapped(field: Json | undefined, root: JsonObject, hops = 0): { schem
 /** Recognizes a file: `format: binary` in 3.0; in 3.1 a string of a media type that is neither text nor encoded already (§4.8.14.5). */
 function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject, hint: Json | undefined): boolean {
 	if (type === 'file') return true;
-	if ((type !== 'string' && type !== undefined) || contentEncoding !== undefined) return false;
-	if (format === 'binary') return true;
+	const encoding = typeof contentEncoding === 'string' ? contentEncoding.toLowerCase() : contentEncoding;
+	if ((type !== 'string' && type !== undefined) || (encoding !== undefined && !IDENTITIES.includes(encoding))) return false;
+	if (format === 'binary' || encoding === 'binary') return true;
 	const mediaType = contentMediaType ?? (isObject(hint) && type === 'string' ? hint['contentType'] : undefined);
 	return typeof mediaType === 'string' && format === undefined && !TEXTUAL.test(mediaType);
 }

@@ -196,6 +196,20 @@ test('an optional file is a file, however the document writes it', async () => {
 	assert.equal(converted['wrapped']?.['description'], 'A face.');
 });
 
+test('a file whose contentEncoding says that its bytes are not encoded is a file, and one in base64 is a text', async () => {
+	const properties = {
+		binary: { type: 'string', contentMediaType: 'application/octet-stream', contentEncoding: 'binary' },
+		alone: { type: 'string', contentEncoding: 'BINARY' },
+		notes: { type: 'string', contentMediaType: 'text/plain', contentEncoding: '8bit' },
+		encoded: { type: 'string', contentMediaType: 'image/png', contentEncoding: 'base64' },
+	};
+	const operation = await readOne('/x', {
+		requestBody: { content: { 'multipart/form-data': { schema: { type: 'object', properties } } } },
+	});
+	const { parts } = operation.definition['requestBody'] as { parts: JsonObject };
+	assert.deepEqual(parts, { binary: { binary: true }, alone: { binary: true } });
+});
+
 test('a part has the required headers with a single value, and other required ones are reported', async () => {
 	const headers = {
 		'X-Const': { schema: { const: 'c' }, required: true },

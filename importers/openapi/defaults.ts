@@ -13,7 +13,8 @@ export function acceptsOwnDefault(schema: JsonObject, written = JSON.stringify(s
 
 type Test = (value: Json, given: Json | undefined) => boolean;
 
-const isType: Test = (value, type) => {
+/** Tells whether a value is of a type. */
+export const isType: Test = (value, type) => {
 	if (type === 'integer') return Number.isInteger(value);
 	if (type === 'null' || type === 'array') return type === 'null' ? value === null : Array.isArray(value);
 	return typeof value === type && value !== null && !Array.isArray(value);

@@ -3,6 +3,7 @@
 // rarer checks (`if`, `dependentSchemas`, `unevaluated…`), which are left to the server.
 
 import { cleanText, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
+import { isType } from './defaults.ts';
 import { lookUp } from './references.ts';
 import type { SchemaPosition, Visit } from './schemas.ts';
 
@@ -15,6 +16,8 @@ const MAX_DESCRIPTION_CHARS = 800;
 const MAX_EXAMPLES = 3;
 const MAX_EXAMPLE_CHARS = 500;
 const MAX_APPLIED = 200;
+/** A boolean or a number as JSON writes it. */
+const SCALAR = /^(?:true|false|-?(?:0|[1-9]\d*)(?:\.\d+)?)$/;
 
 /** Adds the loss to the report. */
 export function lose(visit: Visit, fault: string): undefined {
@@ -59,10 +62,25 @@ const readType: Reader = (value, visit) => {
 	return Array.isArray(value) ? known : known[0];
 };
 
-const readEnum: Reader = (value, visit) => {
+const readEnum: Reader = (value, visit, _position, { type }) => {
 	if (!Array.isArray(value) || value.length === 0) return misused('enum', visit);
-	return [...new Map(value.map((member) => [JSON.stringify(member), member])).values()];
+	const types = [type === 'file' ? 'string' : (type ?? null)].flat().filter((name) => typeof name === 'string' && TYPES.has(name));
+	const members = types.length === 0 ? value : value.map((member) => asType(member, types)).filter((member) => member !== undefined);
+	// The text that YAML read as the number 1 may have been 1.0.
+	const isUnclear = types.includes('string') && members.length < value.length && value.some((member) => typeof member === 'number');
+	if (members.length === 0 || isUnclear)
+		return lose(visit, `an enum with values that are not of its type ${quote(JSON.stringify(type))} was dropped`);
+	return [...new Map(members.map((member) => [JSON.stringify(member), member])).values()];
 };
+
+/** Returns a listed value as one of the types: documents quote what is no text, and leave out the quotes of "true". Undefined if it is of none. */
+function asType(member: Json, types: Json[]): Json | undefined {
+	const isAny = (value: Json): boolean => value === null || types.some((type) => isType(value, type));
+	if (isAny(member)) return member;
+	const isScalar = typeof member === 'string' && SCALAR.test(member);
+	const other: Json | undefined = isScalar ? JSON.parse(member) : typeof member === 'boolean' ? String(member) : undefined;
+	return other !== undefined && isAny(other) && String(other) === String(member) ? other : undefined;
+}
 
 /** Reads `exclusiveMinimum` or `exclusiveMaximum`: a flag beside `minimum` in 3.0, the bound itself in later versions. */
 const exclusive =

@@ -89,6 +89,30 @@ test('values that the dialect does not allow are dropped, and the schema compile
 	assert.equal(operation.outcome, 'degraded');
 });
 
+test('values of an enum are of its type, since YAML reads true without quotes as a boolean', async () => {
+	const enums: [schema: JsonObject, values: unknown[] | undefined][] = [
+		[{ type: 'string', enum: ['regular', false, true] }, ['regular', 'false', 'true']],
+		[{ type: 'boolean', enum: ['true', 'false'] }, [true, false]],
+		[{ type: 'integer', enum: ['1', 2, '', '1e3'] }, [1, 2]],
+		[{ type: ['string', 'null'], enum: ['a', null] }, ['a', null]],
+		[{ type: ['string', 'integer'], enum: ['1', 2] }, ['1', 2]],
+		[{ type: 'nonsense', enum: [1] }, [1]],
+		// The text may be 1.0.
+		[{ type: 'string', enum: [1, 'a'] }, undefined],
+		[{ type: 'array', items: { type: 'string' }, enum: ['a', 'b'] }, undefined],
+	];
+	const properties = Object.fromEntries(enums.map(([schema], index) => [`p${index}`, schema]));
+	const operation = await withBody({ type: 'object', properties });
+	const converted = Object.values(bodyOf(operation)['properties'] as JsonObject);
+	assert.deepEqual(
+		converted.map((schema) => (schema as JsonObject)['enum']),
+		enums.map(([, values]) => values),
+	);
+	assert.match(operation.reasons.join(), /An enum with values that are not of its type “"string"” was dropped/);
+	assert.ok(admits(operation, { p0: 'false', p1: true, p2: 2, p6: '1.0', p7: ['a'] }));
+	assert.ok(!admits(operation, { p0: 'no' }));
+});
+
 test('a property may be called $ref, constructor or pattern, but not __proto__', async () => {
 	const schema = JSON.parse(
 		'{"type":"object","properties":{"$ref":{"type":"string"},"constructor":{},"pattern":{"type":"integer"},"__proto__":{"type":"object"}}}',

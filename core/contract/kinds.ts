@@ -184,6 +184,8 @@ export interface SchemaImporter<C = unknown, O = unknown> extends Base<C, O> {
 	 * null. Otherwise the root is the one file for which `detect` returns at least 0.9.
 	 */
 	rootless?: boolean;
+	/** Members of definitions that describe the messages in another form than the schemas do: a change of these is reported by the schemas. */
+	messageTypes?: readonly string[];
 	/**
 	 * Fetches the description from the endpoint at `url`, for APIs that describe themselves (introspection). Runs in core's worker when a
 	 * GET of `schemaUrl` returned no description. @throws schema_invalid, whose message ends a sentence on why it cannot be fetched

@@ -16,7 +16,8 @@ const TURN_MS = 8;
 const RANKS = ['removed', 'breaking', 'restored', 'additive', 'text', 'added'] as const;
 type Rank = (typeof RANKS)[number];
 
-export function createImportReader(draft: ImportReader['draft']): ImportReader {
+/** @param messageTypes as of the importer */
+export function createImportReader(draft: ImportReader['draft'], messageTypes: readonly string[] = []): ImportReader {
 	const counts = { restored: 0, changed: 0, breaking: 0, additive: 0, text: 0 };
 	const listed: Record<Rank, OperationChange[]> = { removed: [], breaking: [], restored: [], additive: [], text: [], added: [] };
 	let turnEndsAt = performance.now() + TURN_MS;
@@ -38,7 +39,7 @@ export function createImportReader(draft: ImportReader['draft']): ImportReader {
 			list(change, { key, name, change, kind, reasons: [] });
 		},
 		async differs({ key, name, isRestored, before, after }) {
-			const { kind, reasons } = await compareOperations(before, after, takeTurns);
+			const { kind, reasons } = await compareOperations(before, after, takeTurns, messageTypes);
 			if (kind !== null) counts[kind]++;
 			if (isRestored) counts.restored++;
 			else if (kind !== null) counts.changed++;

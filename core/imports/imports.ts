@@ -170,8 +170,9 @@ async function importOne(
 		});
 		progress('writing');
 		const importer = importerOf(registry, api.type);
-		const reader = createImportReader((operation, bodies) =>
-			draftTool(importer, operation, { api, bodies, executors: executorsOf(registry) }),
+		const reader = createImportReader(
+			(operation, bodies) => draftTool(importer, operation, { api, bodies, executors: executorsOf(registry) }),
+			importer.messageTypes,
 		);
 		return await commit(await begin(), result, { reader: isDry ? told(reader, isDry) : reader, hold: job?.hold, operations, isDry });
 	} catch (error) {

@@ -89,7 +89,10 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		door: 'index',
 		creatable: true,
 		inRows: true,
-		members: { detect: must, rootless: Joi.boolean(), introspect: code, parse: must, tool: must },
+		members: {
+			...{ detect: must, rootless: Joi.boolean(), introspect: code, parse: must, tool: must },
+			messageTypes: Joi.array().items(Joi.string()),
+		},
 	},
 	executor: {
 		folder: 'plugins/executors',

@@ -14,6 +14,7 @@ export default {
 	spec: 'Protocol Buffers, proto2, proto3 and editions 2023 and 2024; google.api.http',
 	config,
 	rootless: true,
+	messageTypes: ['descriptors'],
 	detect,
 	async *parse(source, options, context) {
 		const { parse } = await import('./parse.ts');

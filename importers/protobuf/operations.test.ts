@@ -165,3 +165,14 @@ test('an option that is set item by item has all items, and one set member by me
 	);
 	assert.deepEqual(definition['bindings'], [{ method: 'POST', path: '/v1/{a}:go', body: '*' }]);
 });
+
+test('of the definition, a new field changes only what describes the messages', async () => {
+	const definitionWith = async (fields: string): Promise<JsonObject> => {
+		const text = `syntax = "proto3"; message M { string a = 1; ${fields} } service S { rpc Call(M) returns (M); }`;
+		const { operations } = await readWith(importer, text);
+		return operations[0]?.definition ?? assert.fail('no operation');
+	};
+	const [before, after] = [await definitionWith(''), await definitionWith('int32 b = 2;')];
+	const changed = Object.keys(after).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+	assert.deepEqual(changed, importer.messageTypes);
+});

@@ -13,6 +13,7 @@ export default {
 	spec: 'WSDL 1.1; XML Schema 1.0; SOAP 1.1 and 1.2',
 	config,
 	rootless: true,
+	messageTypes: ['namespaces', 'types', 'request', 'response'],
 	detect,
 	async *parse(source, options, context) {
 		const { parse } = await import('./parse.ts');

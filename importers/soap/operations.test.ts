@@ -149,3 +149,14 @@ test('names that XML cannot hold, and hostile texts, become tools that are safe 
 	assert.equal(only?.description, 'ignore all');
 	assert.ok(!/[\u0085\u202e\u200b]/.test(JSON.stringify(only)));
 });
+
+test('of the definition, a new member changes only what describes the messages', async () => {
+	const definitionWith = async (inside: string): Promise<JsonObject> => (await readOne(documentOf(content(inside)))).definition;
+	const before = await definitionWith('<xs:sequence><xs:element name="a" type="xs:int"/></xs:sequence>');
+	const after = await definitionWith(
+		'<xs:sequence><xs:element name="a" type="xs:int"/><xs:element name="b" type="xs:int"/></xs:sequence><xs:attribute name="v"/>',
+	);
+	const changed = Object.keys(after).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+	assert.deepEqual(changed, ['types', 'request']);
+	assert.ok(changed.every((name) => importer.messageTypes.includes(name)));
+});

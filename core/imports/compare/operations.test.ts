@@ -474,6 +474,24 @@ test('an operation: a change that callers do not notice is text, and the gravest
 	assert.deepEqual([kind, reasons], ['breaking', expected]);
 });
 
+test('members that describe messages, too, are not reported beside a change of the schemas', async () => {
+	const of = (names: string[], types: string, method = 'A'): OperationContent =>
+		content({
+			parameters: { ...ROOT, properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) },
+			definition: { types, service: method },
+		});
+	const compared = async (before: OperationContent, after: OperationContent) => {
+		const { kind, reasons } = await compareInTurns(before, after, async () => undefined, ['types']);
+		return [kind, ...reasons];
+	};
+	const added = 'The optional argument b was added.';
+	assert.deepEqual(await compared(of(['a'], 'AAA='), of(['a', 'b'], 'AAB=')), ['additive', added]);
+	// Nothing else tells of a change of the types alone, nor of another member.
+	assert.deepEqual(await compared(of(['a'], 'AAA='), of(['a'], 'AAB=')), ['breaking', 'The way it is called changed (types).']);
+	const called = ['breaking', 'The way it is called changed (service).', added];
+	assert.deepEqual(await compared(of(['a'], 'AAA='), of(['a', 'b'], 'AAB=', 'B')), called);
+});
+
 const referring = (definitions: JsonObject, schema: Json = { $ref: '#/$defs/Pet' }): OperationContent =>
 	content({ parameters: { ...ROOT, properties: { body: schema }, $defs: definitions } });
 

@@ -21,13 +21,17 @@ const MAX_STEPS = 20_000;
 const MAX_CHARS = 256 * 1024;
 const MAX_DEPTH = 300;
 
-/** @param pause is awaited between pieces of work of up to 20 ms */
+/**
+ * @param pause is awaited between pieces of work of up to 20 ms
+ * @param messageTypes members of definitions that describe the messages, as the schemas do (`SchemaImporter.messageTypes`)
+ */
 export async function compareOperations(
 	before: OperationContent,
 	after: OperationContent,
 	pause: () => Promise<void>,
+	messageTypes: readonly string[] = [],
 ): Promise<OperationDifference> {
-	const findings = [...compareTexts(before, after), ...(await compareContracts(before, after, pause))];
+	const findings = [...compareTexts(before, after), ...(await compareContracts(before, after, pause, messageTypes))];
 	const reasons = [...new Set(KINDS.flatMap((kind) => findings.filter((one) => one.kind === kind).map(({ reason }) => reason)))];
 	const kind = KINDS.find((candidate) => findings.some((one) => one.kind === candidate)) ?? null;
 	if (reasons.length <= MAX_REASONS) return { kind, reasons };
@@ -49,7 +53,12 @@ function compareTexts(before: OperationContent, after: OperationContent): Findin
 	return findings;
 }
 
-async function compareContracts(before: OperationContent, after: OperationContent, pause: () => Promise<void>): Promise<Finding[]> {
+async function compareContracts(
+	before: OperationContent,
+	after: OperationContent,
+	pause: () => Promise<void>,
+	messageTypes: readonly string[],
+): Promise<Finding[]> {
 	const findings = comparePlaces(before, after);
 	try {
 		await pause();
@@ -61,7 +70,11 @@ async function compareContracts(before: OperationContent, after: OperationConten
 		await pause();
 		const ofAnswers = compareAnswers(before, after, newSteps());
 		await pause();
-		return [...findings, ...ofArguments, ...ofAnswers, ...compareDefinitions(before, after, { ...moved, steps: newSteps() })];
+		const ofSchemas = [...ofArguments, ...ofAnswers];
+		// A change of the schemas changes what says the same in another form, too.
+		const isTold = ofSchemas.some(({ kind }) => kind !== 'text');
+		const ofDefinitions = compareDefinitions(before, after, { ...moved, told: isTold ? messageTypes : [], steps: newSteps() });
+		return [...findings, ...ofSchemas, ...ofDefinitions];
 	} catch (error) {
 		if (error !== TOO_LARGE) throw error;
 		return [...findings, { kind: 'breaking', reason: 'It changed, and is too large to be compared in detail.' }];
@@ -104,6 +117,8 @@ function isEqual(before: Json, after: Json): boolean {
 }
 
 interface Moved extends Pick<SchemaComparison, 'movedArguments' | 'movedMembers'> {
+	/** Members of the definitions whose changes were reported with the schemas. */
+	told: readonly string[];
 	steps: Steps;
 }
 
@@ -116,6 +131,7 @@ function compareDefinitions(before: OperationContent, after: OperationContent, m
 	for (const name of new Set([...Object.keys(before.definition), ...Object.keys(after.definition)])) {
 		// These two were reported above.
 		if ((name === 'method' && before.method !== after.method) || (name === 'path' && before.path !== after.path)) continue;
+		if (moved.told.includes(name)) continue;
 		const [was, is] = [before.definition[name], after.definition[name]];
 		const difference = name === 'security' ? compareSecurity(was, is) : compareValues(was, is, moved, 0);
 		if (difference === 'grown') findings.push({ kind: 'additive', reason: `The call was extended (${name}).` });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import protobuf from 'protobufjs';
-import { asGatewayError } from '../../core/index.ts';
+import { asGatewayError, type JsonObject } from '../../core/index.ts';
 import { type Reading, readWith } from '../../test/helpers/importer.ts';
 import importer from './index.ts';
 
@@ -52,6 +52,15 @@ for (const [what, body, says] of RESERVED)
 test('numbers beside the reserved ones are free', async () => {
 	const { operations } = await read('message M { reserved 2 to 4, 6, 9 to max; reserved "x"; string a = 1; string b = 5; string c = 8; }');
 	assert.deepEqual(Object.keys(operations[0]?.parameters['properties'] ?? {}), ['a', 'b', 'c']);
+});
+
+test('a group in a oneof is a field of the oneof, and its type is one of the message', async () => {
+	const { operations } = await read('message M { oneof o { string a = 1; group Point = 2 { optional int32 x = 1; } } }', 'proto2');
+	const { parameters } = operations[0] ?? assert.fail('no operation');
+	assert.equal(parameters['description'], 'At most one of a, point.');
+	assert.deepEqual((parameters['properties'] as JsonObject)['point'], { $ref: '#/$defs/M.Point' });
+	const { properties } = (parameters['$defs'] as JsonObject)['M.Point'] as JsonObject;
+	assert.deepEqual(Object.keys(properties ?? {}), ['x']);
 });
 
 test('extensions do not look for their messages again with each message that follows', async ({ mock }) => {

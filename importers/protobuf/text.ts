@@ -38,7 +38,8 @@ export function parseText(path: string, text: string, registry: DefinitionContex
 
 function convertFile(path: string, text: string, registry: DefinitionContext['registry']): ParsedFile {
 	assertBounded(text);
-	const parsed = withoutReservedChecks(() => protobuf.parse(text, createRoot(), { keepCase: true, alternateCommentMode: true }));
+	const parse = (): protobuf.IParserResult => protobuf.parse(text, createRoot(), { keepCase: true, alternateCommentMode: true });
+	const parsed = withoutReservedChecks(() => withGroupsInOneofs(parse));
 	const { imports, weakImports, package: packageName = '' } = parsed;
 	const scope = scopeOf(parsed.root, packageName);
 	const context: DefinitionContext = { name: packageName, comments: new Map(), registry };
@@ -79,6 +80,27 @@ function withoutReservedChecks<T>(parse: () => T): T {
 		return parse();
 	} finally {
 		Object.assign(protobuf.Namespace, { isReservedId, isReservedName });
+	}
+}
+
+/** Parses groups in oneofs, too: the parser hands the type of a group to the oneof, which takes fields only. It belongs to the message. */
+function withGroupsInOneofs<T>(parse: () => T): T {
+	const { prototype } = protobuf.OneOf;
+	const { add } = prototype;
+	const groups: { oneof: protobuf.OneOf; type: protobuf.Type }[] = [];
+	prototype.add = function (this: protobuf.OneOf, member: protobuf.Field): protobuf.OneOf {
+		// The declarations know nothing of groups.
+		const given: protobuf.ReflectionObject = member;
+		if (!(given instanceof protobuf.Type)) return add.call(this, member);
+		groups.push({ oneof: this, type: given });
+		return this;
+	};
+	try {
+		const parsed = parse();
+		for (const { oneof, type } of groups) oneof.parent?.add(type);
+		return parsed;
+	} finally {
+		prototype.add = add;
 	}
 }
 

@@ -62,6 +62,9 @@ export const spell = (path: string): string => path.replace(/\s/g, encodeURIComp
 /** A parameter that a path's own query writes out under its name: `/pets?limit={limit}`. */
 const WRITTEN_OUT = /(?<=[?&])([^?&={}]+)=\{\1\}(?:&|$)/g;
 
+/** A value that a path's own query fixes, by which documents distinguish operations of one path: `/?restype=service&comp=list`. */
+const FIXED = /(?<=[?&])([^?&={}]+)=[^&{}]*(?:&|$)/g;
+
 /**
  * Reads the arguments, in the document's order.
  * @param faults learns of parameters that were left out or added
@@ -69,8 +72,11 @@ const WRITTEN_OUT = /(?<=[?&])([^?&={}]+)=\{\1\}(?:&|$)/g;
  */
 export function readParameters(source: ParameterSource, definitions: Definitions, faults: Set<string>): { args: Argument[]; path: string } {
 	const declared = declaredParameters(source, faults);
-	const inQuery = (name: string): boolean => declared.some((parameter) => parameter.in === 'query' && parameter.name === name);
-	const path = source.path.replace(WRITTEN_OUT, (piece, name: string) => (inQuery(name) ? '' : piece)).replace(/[?&]$/, '');
+	const inQuery = (name: string): Parameter | undefined => declared.find((one) => one.in === 'query' && one.name === name);
+	const path = source.path
+		.replace(WRITTEN_OUT, (piece, name: string) => (inQuery(name) ? '' : piece))
+		.replace(FIXED, (piece, name: string) => (inQuery(name)?.raw['required'] === true ? '' : piece))
+		.replace(/[?&]$/, '');
 	const placeholders = new Set([...path.matchAll(PLACEHOLDER)].map(([, name]) => name ?? ''));
 	const usable = declared.filter((parameter) => isUsable(parameter, source, placeholders, faults));
 	const add = (location: 'path' | 'query', name: string): void => {

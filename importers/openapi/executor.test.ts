@@ -106,6 +106,22 @@ test('a server of an operation’s own makes its URL absolute, so that the crede
 	assert.equal(url, 'https://other.example.com/x');
 });
 
+test('a value that a path’s own query fixes is sent once, also if it is a required parameter', async () => {
+	const query = (name: string, required: boolean): object => ({ name, in: 'query', required, schema: { type: 'string' } });
+	const args = { restype: 'service', comp: 'list' };
+	const cases: [path: string, parameters: object[], sent: string][] = [
+		['/?restype=service&comp=list', [query('restype', true), query('comp', true)], '/?restype=service&comp=list'],
+		['/x?restype=service&comp=list&v=1', [query('restype', true)], '/x?comp=list&v=1&restype=service'],
+		['/x?v=1&comp=list', [query('comp', true)], '/x?v=1&comp=list'],
+		['/x?comp=list', [], '/x?comp=list'],
+		['/x?comp={comp}&restype=service', [query('comp', true), query('restype', true)], '/x?comp=list&restype=service'],
+	];
+	for (const [path, parameters, sent] of cases) {
+		const { url } = await requestOf(path, { parameters }, args);
+		assert.equal(url, `https://api.example.com/v1${sent}`, path);
+	}
+});
+
 const jsonParameter = (key: string): object => ({
 	get: {
 		parameters: [{ name: 'q', in: 'query', content: { [key]: { schema: { type: 'object' } } } }],

@@ -119,6 +119,19 @@ test('paths and schemas may be kept in a file as a whole', async () => {
 	assert.ok(admits(reading, { name: 'x' }) && !admits(reading, {}));
 });
 
+test('references of x-ms-paths, which are paths, are followed into other files', async () => {
+	const { operations } = await readFiles({
+		'openapi.json': {
+			swagger: '2.0',
+			info: { title: 'x', version: '1' },
+			paths: {},
+			'x-ms-paths': { '/?comp=list': { get: { parameters: [{ $ref: 'common.json#/parameters/comp' }], responses: {} } } },
+		},
+		'common.json': { parameters: { comp: { name: 'comp', in: 'query', required: true, type: 'string' } } },
+	});
+	assert.deepEqual([operations[0]?.outcome, operations[0]?.parameters['required']], ['converted', ['comp']]);
+});
+
 test('a pointer leads through few other references, even if each of them leads through several', () => {
 	let read = 0;
 	const levels = 8;

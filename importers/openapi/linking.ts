@@ -47,11 +47,11 @@ const KEY = 'x-documents';
 const NAMED = new Set(
 	[
 		'properties patternProperties dependentSchemas $defs definitions schemas responses parameters requestBodies headers securitySchemes',
-		'securityDefinitions links callbacks pathItems paths webhooks content mediaTypes encoding additionalOperations',
+		'securityDefinitions links callbacks pathItems paths webhooks content mediaTypes encoding additionalOperations x-ms-paths',
 	].flatMap((names) => names.split(' ')),
 );
 /** Fields that hold plain values, which are not references even if they look like one. */
-const LITERAL = /^(?:example|examples|default|enum|const|value|x-.*)$/;
+const LITERAL = /^(?:example|examples|default|enum|const|value|x-(?!ms-paths$).*)$/;
 const OWN = /^x-/;
 
 /** Changes the document in place. @throws schema_invalid, egress_refused for references that must not be followed */

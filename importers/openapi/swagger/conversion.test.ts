@@ -31,6 +31,24 @@ function requestOf(operation: Operation, args: JsonObject) {
 
 const argumentsOf = ({ parameters }: Operation): Record<string, JsonObject> => parameters['properties'] as Record<string, JsonObject>;
 
+test('operations of x-ms-paths, which differ only in their query, are operations like others', async () => {
+	const get = (comp: string): object => {
+		const parameters = [{ $ref: '#/parameters/restype' }, { name: 'comp', in: 'query', required: true, type: 'string', enum: [comp] }];
+		return { get: { operationId: comp, parameters, responses } };
+	};
+	const { operations } = await readAll({
+		paths: { '/x': { get: { operationId: 'x', responses } } },
+		'x-ms-paths': { '/?restype=service&comp=properties': get('properties'), '/?restype=service&comp=stats': get('stats') },
+		parameters: { restype: { name: 'restype', in: 'query', required: true, type: 'string', enum: ['service'] } },
+	});
+	assert.deepEqual(
+		operations.map(({ name, outcome }) => [name, outcome]),
+		['x', 'properties', 'stats'].map((name) => [name, 'converted']),
+	);
+	const { url } = requestOf(operations[2] ?? assert.fail(), { restype: 'service', comp: 'stats' });
+	assert.equal(url, 'https://api.example.com/?restype=service&comp=stats');
+});
+
 test('every collectionFormat is sent as specified, in each location', async () => {
 	const values = ['a', 'b c'];
 	const cases: [place: string, format: string | undefined, value: Json, sent: string][] = [

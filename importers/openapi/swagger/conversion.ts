@@ -12,14 +12,19 @@ const ANY = '*/*';
 /** @param url from which the document was fetched: scheme and host default to it (§ Fixed Fields, `host`) */
 export function fromSwagger(document: Document, url: string | null): Document {
 	const { root } = document;
-	const paths = follow(root, root['paths']);
 	const converted: JsonObject = {
 		...root,
 		servers: serversOf(root, schemesOf(root, url)),
-		paths: 'object' in paths ? mapValues(paths.object, (item, path) => (path.startsWith('x-') ? item : convertItem(item, root, url))) : {},
+		paths: mapValues(pathsOf(root), (item, path) => (path.startsWith('x-') ? item : convertItem(item, root, url))),
 		components: { securitySchemes: mapValues(objectOf(root['securityDefinitions']), convertScheme) },
 	};
 	return { ...document, root: converted, version: '3.0' };
+}
+
+/** Returns the paths, with those of `x-ms-paths`, where Azure's documents have what differs only in its query (AutoRest extensions). */
+function pathsOf(root: JsonObject): JsonObject {
+	const paths = follow(root, root['paths']);
+	return { ...('object' in paths ? paths.object : {}), ...objectOf(root['x-ms-paths']) };
 }
 
 const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});

@@ -8,6 +8,7 @@ import { type AgentWorld, agentWorld, statuses } from '../../test/helpers/agents
 import { until } from '../../test/helpers/clock.ts';
 import { graph, type Nodes, work } from '../../test/helpers/graphs.ts';
 import type { GatewayError } from '../contract/errors.ts';
+import type { JsonObject } from '../contract/nouns.ts';
 import { NO_IDENTITY } from '../tools/no-identity.ts';
 
 let world: AgentWorld;
@@ -128,6 +129,27 @@ test('a retry does not run an agent again that had ended', async () => {
 	const failed = await world.ended(await world.start(agent, { tag: 'inner' }));
 	const again = await world.ended(await world.engine.retry({ organizationId: world.organizationId, id: failed.run.id }, null));
 	assert.deepEqual([again.run.output, begunOf('inner')], ['x', ['x', 'b', 'b']]);
+});
+
+test('the trace tells of nodes alone, also where a step or a wait ends like the id of a node', async () => {
+	const inner = await world.addAgent(graph('in>out', { in: ['start'], out: ['finish'] }));
+	const body = graph('q>end', { q: ['ask', { message: 'Sure?', timeoutMs: 600_000 }], end: ['finish'] });
+	const agent = await world.addAgent(
+		graph('in>p p>x x>s s>each each>output', {
+			...{ in: ['start'], p: ['parts', { names: ['x'] }], x: work('x'), s: ['sub', { agentId: inner.id }] },
+			...{ each: ['each', { items: [1], body } as unknown as JsonObject], output: ['finish'] },
+		}),
+	);
+	const { run } = await world.start(agent, {});
+	const place = { organizationId: world.organizationId, id: run.id };
+	await until(async () => (await world.engine.waiting(place)).length === 1, 'it asks');
+	await until(async () => (await world.engine.get(place))?.run.status === 'waiting', 'it waits');
+	const done = { in: 'success', p: 'success', x: 'success', s: 'success' };
+	assert.deepEqual(await statuses(world, run.id), { ...done, each: 'running', 'each[0]/q': 'waiting' });
+	await world.engine.answer(place, 'each[0]/q', { ok: true });
+	await world.engine.wait(place, 60_000);
+	const ended = { each: 'success', 'each[0]/q': 'success', 'each[0]/end': 'success', output: 'success' };
+	assert.deepEqual(await statuses(world, run.id), { ...done, ...ended });
 });
 
 test('cancelling ends the node under way, the agents that it runs, and stays', async () => {

@@ -66,8 +66,11 @@ const isOpen = ({ status }: Traced): boolean => status === 'running' || status =
 const keptOf = (envelopes: Envelopes, step: ReadStep | undefined): Kept | null =>
 	step?.status === 'done' ? (envelopes.open(step.output) as Kept | null) : null;
 
-/** The node behind the iterations around it. */
-const nodeOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
+/** The key of a node: its id behind the iterations around it. What a node keeps by itself, and what it waits for, may end like the id of another one. */
+const NODE_KEY = /^(?:[^/:[\]]+\[\d+\]\/)*([^/:[\]]+)$/;
+
+/** Returns the id of the node whose key this is; an empty text for any other key. */
+const nodeOf = (key: string): string => NODE_KEY.exec(key)?.[1] ?? '';
 
 /** Those that were never begun are last. */
 const byStart = (a: Traced, b: Traced): number =>

@@ -63,7 +63,10 @@ interface Sums {
 
 interface ModelNode {
 	id: string;
+	/** It lacks what was left out. */
 	data: JsonObject;
+	/** The same with the defaults of its type. */
+	config: JsonObject;
 	providerId: string;
 }
 
@@ -88,14 +91,19 @@ async function byPipeline(agent: AgentRow, core: Core): Promise<Sums> {
 	return { min: sum(({ min }) => min), typical: sum(({ typical }) => typical), max: sum(({ max }) => max), assumptions };
 }
 
-/** Lists the nodes that name a connection, those inside of others, too. */
+/** Lists the nodes that name a connection, those inside of others, too; one that does not fit its type any more asks no model. */
 function modelNodes(nodes: readonly Pick<PipelineStep, 'id' | 'type' | 'data'>[], core: Core): ModelNode[] {
 	return nodes.flatMap(({ id, type, data }) => {
 		const plugin = core.registry.get('node', type);
-		const { policy: _policy, ...config } = data;
-		const named = plugin?.uses?.(config).find(({ kind }) => kind === 'provider');
-		const inside = plugin?.body?.(config)?.nodes ?? [];
-		return [...(named ? [{ id, data, providerId: named.id }] : []), ...modelNodes(inside, core)];
+		if (!plugin) return [];
+		const { policy: _policy, ...given } = data;
+		const { value, error } = plugin.config.validate(given, { convert: false });
+		if (error) return [];
+		// The config of a node is an object.
+		const config = value as JsonObject;
+		const named = plugin.uses?.(config).find(({ kind }) => kind === 'provider');
+		const inside = plugin.body?.(config)?.nodes ?? [];
+		return [...(named ? [{ id, data, config, providerId: named.id }] : []), ...modelNodes(inside, core)];
 	});
 }
 
@@ -106,15 +114,15 @@ interface Spread {
 }
 
 /** Returns millionths of a US dollar; null when the price is unknown. */
-async function costOfNode(organizationId: string, { data, providerId }: ModelNode, core: Core): Promise<Spread | null> {
+async function costOfNode(organizationId: string, { data, config, providerId }: ModelNode, core: Core): Promise<Spread | null> {
 	const row = await core.store.llmProviders.get(organizationId, providerId);
 	if (!row) return null;
 	const ask = Math.ceil(JSON.stringify(data).length / CHARS_PER_TOKEN);
-	const model = typeof data['model'] === 'string' ? data['model'] : row.model;
+	const model = typeof config['model'] === 'string' ? config['model'] : row.model;
 	if (!model) return null;
-	const limit = numberIn(data, 'maxTokens') ?? numberIn(row.configuration, 'maxTokens') ?? DEFAULT_OUTPUT;
+	const limit = numberIn(config, 'maxTokens') ?? numberIn(row.configuration, 'maxTokens') ?? DEFAULT_OUTPUT;
 	const retries = isObject(data['policy']) ? (numberIn(data['policy'] as JsonObject, 'retries') ?? 0) : 0;
-	const times = (numberIn(data, 'maxIterations') ?? 1) * (1 + retries);
+	const times = (numberIn(config, 'maxIterations') ?? 1) * (1 + retries);
 	const price = (inputTokens: number, outputTokens: number) => core.models.price(row, { model, inputTokens, outputTokens });
 	const [min, typical, max] = await Promise.all([
 		price(ask, 1),

@@ -291,6 +291,28 @@ test('a cost is estimated from the pipeline, then from history; an unknown price
 	assert.match(unknown.assumptions.join(), /unknown at: say/);
 });
 
+test('a cost is estimated of nodes that leave fields to their defaults, also in a map', async (t) => {
+	const { providerId } = await withModel(t);
+	const estimateOf = async (...nodes: object[]) => {
+		const path = edges(['in', 'it'], ['it', 'out']);
+		const { path: agent } = await makeAgent({ nodes: [INPUT, ...nodes, { id: 'out', type: 'output', data: {} }], edges: path });
+		return must(await account.get(`${agent}/cost-estimate`), 200).body.data;
+	};
+	const agent = { id: 'it', type: 'agent', data: { providerId, prompt: 'Greet {{input.name}}' } };
+	const { typical, max } = await estimateOf(agent);
+	const once = await estimateOf({ ...agent, data: { ...agent.data, maxIterations: 1 } });
+	assert.ok(typical > 0 && max > 9.9 * once.max, `${max} of ten answers, ${once.max} of one`);
+	const body = {
+		nodes: [
+			{ ...agent, id: 'greet' },
+			{ id: 'end', type: 'output' },
+		],
+		edges: [{ id: 'b', source: 'greet', target: 'end' }],
+	};
+	const inMap = await estimateOf({ id: 'it', type: 'map', data: { items: ['Ada'], body } });
+	assert.deepEqual([inMap.typical, inMap.max], [typical, max]);
+});
+
 test('a key for one agent reaches it and nothing else', async () => {
 	const [mine, other] = [await makeAgent(), await makeAgent()];
 	const asked = { name: 'robot', scope: { type: 'agent', id: mine.id } };

@@ -171,6 +171,14 @@ test('cancelling ends the node under way, the agents that it runs, and stays', a
 	);
 });
 
+test('a node of several ways out that fails ends the run, also where it was saved to go on', async () => {
+	const i: [string, JsonObject] = ['choose', { way: '{{input.way}}', policy: { onError: 'continue' } }];
+	const agent = await world.addAgent(graph('in>i i.yes>out', { in: ['start'], i, out: ['finish'] }));
+	const ended = async (way: string) => (await world.ended(await world.start(agent, { way }))).run;
+	assert.deepEqual([(await ended('yes')).status, (await ended('elsewhere')).status], ['succeeded', 'failed']);
+	assert.match((await ended('elsewhere')).error?.message ?? '', /^Node "i": /);
+});
+
 test('agents that run each other in a circle are refused when saved, and end when they do', async () => {
 	const first = await world.addAgent(graph('in>out', { in: ['start'], out: ['finish'] }));
 	const second = await world.addAgent(graph('in>s s>out', { in: ['start'], s: ['sub', { agentId: first.id }], out: ['finish'] }));

@@ -104,10 +104,12 @@ export class NodeRuns implements NodeRunner {
 	}
 
 	/** Does what the policy says of an error. @throws RunError */
-	#goOn({ id, policy }: GraphNode, traced: Traced, fault: RunFault): Settled {
+	#goOn({ id, policy, ports }: GraphNode, traced: Traced, fault: RunFault): Settled {
 		const error = { code: fault.code, message: fault.message };
+		// Without its way out, all that follows would be skipped, and the run succeed with nothing.
+		const isStuck = policy.onError === 'continue' && ports !== null;
 		// A node that is in doubt may have had its effect: nothing goes on as if it had not.
-		if (policy.onError === 'fail' || fault.code === 'in_doubt') throw named(id, fault);
+		if (policy.onError === 'fail' || isStuck || fault.code === 'in_doubt') throw named(id, fault);
 		const isBranch = policy.onError === 'branch';
 		const output: Json = isBranch ? { error } : policy.fallback;
 		traced.output = output;

@@ -99,6 +99,16 @@ test('types, configs and policies that do not fit, all at once', () => {
 	);
 });
 
+test('a policy that goes on with a fallback at a node of several ways out', async () => {
+	const pipeline = (onError: string) =>
+		graph('in>i i.yes>a i.no>out a>out', {
+			...{ in: START, a: work('a', { policy: { onError: 'continue' } }), out: FINISH },
+			i: ['choose', { way: 'yes', policy: { onError } }],
+		});
+	await finds(pipeline('continue'), /^\/nodes\/3\/data\/policy\/onError Node "i": "continue" takes no way out/);
+	await finds(pipeline('branch'));
+});
+
 test('references to what is not before the node', async () => {
 	await finds(
 		around({ value: '{{nodes.out.output}}' }),

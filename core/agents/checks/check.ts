@@ -150,7 +150,9 @@ class Check {
 			return { id, type, path, config: null, plugin: null, role: null, ways: null };
 		}
 		const config = this.#config(own, { id, type, path: `${path}/data` });
-		const ways = config && waysOut(portsOf(plugin, config), policy);
+		const ports = config && portsOf(plugin, config);
+		if (ports && policy.onError === 'continue') this.#add(`${path}/data/policy/onError`, `Node "${id}": ${NO_WAY}`);
+		const ways = config && waysOut(ports, policy);
 		return { id, type, path, config, plugin, role: plugin.role ?? null, ways };
 	}
 
@@ -208,6 +210,7 @@ class Check {
 	}
 }
 
+const NO_WAY = '"continue" takes no way out of a node that has several: use "branch", or "fail".';
 const NO_SECRET = 'a pipeline holds no secrets; put it into a tool or a connection.';
 
 const quoted = (text: unknown): string => JSON.stringify(String(text).slice(0, 80));

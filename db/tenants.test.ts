@@ -151,6 +151,7 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'agents.usage': async (store, me, it) => (await store.agents.usage(me, it.agent)).executions || null,
 	'agents.ask': (store, me, it) => store.agents.ask(me, it.execution, QUESTION),
 	'agents.questions': async (store, me, it) => (await store.agents.questions(me, PAGE, { runId: it.execution })).items,
+	'agents.asking': (store, me, it) => store.agents.asking(me, [it.execution]),
 	'agents.question': (store, me, it) => store.agents.question(me, it.question),
 	'agents.questionOf': (store, me, it) => store.agents.questionOf(me, it.execution, QUESTION.key),
 	'agents.answered': (store, me, it) => store.agents.answered(me, it.execution, QUESTION.key, 'x'),
@@ -261,7 +262,7 @@ test('every verb finds nothing under another organization’s ids, and changes n
 const READING = new RegExp(
 	[
 		/\.(?:get|list of an API|list|look|find|count|countOperations|credentials|schemas?|operations|usage|content|ofGateway)$/,
-		/^agents\.(?:execution|executions|executionOf|questions?|questionOf|versions?|schedule|nameOf|webhooks?)$/,
+		/^agents\.(?:execution|executions|executionOf|questions?|questionOf|asking|versions?|schedule|nameOf|webhooks?)$/,
 		/^gateways\.(?:tools|auth|keys|keyByHash)$/,
 	]
 		.map(({ source }) => source)

@@ -122,8 +122,8 @@ export interface AgentEngine {
 	chats: AgentChats;
 	/** Starts a failed run anew with the steps that it finished. @throws conflict when it has not failed */
 	retry(place: ExecutionPlace, startedBy: string | null): Promise<Execution>;
-	/** Lists the questions that a run waits for, as it stored them by `store.agents.ask`. */
-	waiting(place: ExecutionPlace): Promise<QuestionRow[]>;
+	/** Lists the questions that a run waits for, as it stored them by `store.agents.ask`: the first hundred, or the one of a key. */
+	waiting(place: ExecutionPlace, key?: string): Promise<QuestionRow[]>;
 	/** Answers a question; the first answer counts. @throws validation_failed, conflict when it has been answered, not_found */
 	answer(place: ExecutionPlace, key: string, answer: Json): Promise<void>;
 	/**

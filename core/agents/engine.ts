@@ -174,12 +174,13 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			if (!retried) throw notFound('Execution');
 			return open(retried);
 		},
-		async waiting({ organizationId, id }) {
-			return (await agents.questions(organizationId, { limit: 100, sort: 'createdAt' }, { runId: id })).items;
+		async waiting({ organizationId, id }, key) {
+			const filter = { runId: id, ...(key !== undefined && { key }) };
+			return (await agents.questions(organizationId, { limit: 100, sort: 'createdAt' }, filter)).items;
 		},
 		async answer(place, key, answer) {
 			const { run } = await find(place);
-			const question = (await engine.waiting(place)).find((one) => one.key === key);
+			const [question] = await engine.waiting(place, key);
 			if (!question) throw await closed(place, run, key);
 			const of = { id: `question:${question.id}`, version: '', organizationId: place.organizationId };
 			const faults = await argumentChecks.outputs.faults(of, question.schema, answer, NEVER);

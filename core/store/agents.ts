@@ -204,7 +204,9 @@ export interface Agents extends AgentVersions {
 	/** Stores a question of a run once: under the same key, the one that is there is returned. Null: there is no such execution. */
 	ask(organizationId: string, runId: string, question: NewQuestion): Promise<QuestionRow | null>;
 	/** Lists the questions that can still be answered. */
-	questions(organizationId: string, page: Page, filter?: { agentId?: string; runId?: string }): Promise<Listed<QuestionRow>>;
+	questions(organizationId: string, page: Page, filter?: { agentId?: string; runId?: string; key?: string }): Promise<Listed<QuestionRow>>;
+	/** Returns the ids of those runs, of the given ones, that have a question that can still be answered. */
+	asking(organizationId: string, runIds: readonly string[]): Promise<string[]>;
 	question(organizationId: string, id: string): Promise<QuestionRow | null>;
 	/** Finds a question of a run by its name, answered or not. */
 	questionOf(organizationId: string, runId: string, key: string): Promise<QuestionRow | null>;

@@ -135,7 +135,7 @@ test('a page of executions by state and trigger is read by an index, wherever th
 	}
 	const latest = await explain(LATEST, [...place, 1]);
 	assert.ok(latest.read <= 1, latest.plan);
-	const asked = await explain(open('>', 'ASC'), [...place, null, 0, 20]);
+	const asked = await explain(open('>', 'ASC'), [...place, null, 0, 20, null]);
 	assert.ok(asked.read <= 1, asked.plan);
 	await administer(store.database, `DELETE FROM runs WHERE kind = 'past'`);
 });

@@ -24,14 +24,18 @@ const ANSWERED = `
 UPDATE agent_questions SET answered_at = date_trunc('milliseconds', clock_timestamp()), answered_by = $4
 WHERE organization_id = $1 AND run_id = $2 AND key = $3 AND answered_at IS NULL RETURNING id`;
 
+const OPEN = `agent_questions q JOIN runs r ON r.organization_id = q.organization_id AND r.id = q.run_id
+WHERE q.organization_id = $1 AND q.answered_at IS NULL AND r.finished_at IS NULL AND (q.until IS NULL OR q.until > now())`;
+const ASKING = `SELECT DISTINCT q.run_id AS id FROM ${OPEN}
+	AND q.run_id IN (SELECT value::uuid FROM json_array_elements_text($2::json) AS value)`;
+
 /** A page of the questions that wait for an answer. */
 export const open = (beyond: string, direction: string): string => `
-SELECT q.seq, ${COLUMNS} FROM agent_questions q JOIN runs r ON r.organization_id = q.organization_id AND r.id = q.run_id
-WHERE q.organization_id = $1 AND q.answered_at IS NULL AND r.finished_at IS NULL AND (q.until IS NULL OR q.until > now())
-	AND ($2::uuid IS NULL OR q.agent_id = $2) AND ($3::uuid IS NULL OR q.run_id = $3) AND q.seq ${beyond} $4
+SELECT q.seq, ${COLUMNS} FROM ${OPEN}
+	AND ($2::uuid IS NULL OR q.agent_id = $2) AND ($3::uuid IS NULL OR q.run_id = $3) AND ($6::text IS NULL OR q.key = $6) AND q.seq ${beyond} $4
 ORDER BY q.seq ${direction} LIMIT $5`;
 
-type Questions = Pick<Agents, 'ask' | 'questions' | 'question' | 'questionOf' | 'answered'>;
+type Questions = Pick<Agents, 'ask' | 'questions' | 'asking' | 'question' | 'questionOf' | 'answered'>;
 
 export function createQuestions({ ordinary, write, once }: Database): Questions {
 	return {
@@ -43,12 +47,16 @@ export function createQuestions({ ordinary, write, once }: Database): Questions 
 				const [row] = await rows<QuestionRow>(ordinary, BY_KEY, place, transaction);
 				return row ?? null;
 			}),
-		async questions(organizationId, page, { agentId, runId } = {}) {
+		async questions(organizationId, page, { agentId, runId, key } = {}) {
 			const walk = startWalk<QuestionRow & { seq: string }>('agent_questions', page);
 			const ids = [agentId, runId].map((id) => (id === undefined ? null : uuid(id)));
-			const bind = [uuid(organizationId), ...ids, walk.last.seq, page.limit + 1];
+			const bind = [uuid(organizationId), ...ids, walk.last.seq, page.limit + 1, key === undefined ? null : lenient(key)];
 			const found = await rows<QuestionRow & { seq: string }>(ordinary, open(walk.beyond, walk.direction), bind);
 			return toPage(walk, found, page, ({ seq: _seq, ...row }): QuestionRow => row);
+		},
+		async asking(organizationId, runIds) {
+			const found = await rows<{ id: string }>(ordinary, ASKING, [uuid(organizationId), JSON.stringify(runIds.map(uuid))]);
+			return found.map(({ id }) => id);
 		},
 		async question(organizationId, id) {
 			const [row] = await rows<QuestionRow>(ordinary, GET, [uuid(organizationId), uuid(id)]);

@@ -8,6 +8,7 @@ import {
 	asGatewayError,
 	body,
 	type Core,
+	type Execution,
 	GatewayError,
 	invalid,
 	type Json,
@@ -95,7 +96,7 @@ const approve = (core: Core): ServerRoute =>
 			const { run } = await findExecution(request, core);
 			// The body has passed APPROVE.
 			const { answer, key } = request.payload as Approved;
-			const question = chosen(await core.agents.waiting(run), key);
+			const question = await chosen(core, run, key);
 			if (!mayAnswer(question.approvers, personOf(request))) throw new GatewayError('forbidden', 'This question is for others.');
 			await settle(core, question, answer);
 			await storeOf(request, core).agents.answered(run.organizationId, run.id, question.key, actorOf(request).email);
@@ -104,10 +105,11 @@ const approve = (core: Core): ServerRoute =>
 	});
 
 /** @throws conflict, validation_failed */
-function chosen(questions: readonly QuestionRow[], key: string | undefined): QuestionRow {
-	const [first, second] = questions;
+async function chosen({ agents }: Core, run: Execution['run'], key: string | undefined): Promise<QuestionRow> {
+	const [first, second] = await agents.waiting(run);
 	if (!first) throw new GatewayError('conflict', 'The execution waits for no approval.');
-	const question = key === undefined ? first : questions.find((one) => one.key === key);
+	// It may wait for more answers than are listed at once.
+	const [question] = key === undefined ? [first] : await agents.waiting(run, key);
 	if (!question) throw invalid('/key', 'key names no question that the execution waits for.');
 	if (key === undefined && second) throw invalid('/key', 'key is required: the execution waits for several answers.');
 	return question;

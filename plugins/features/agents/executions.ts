@@ -58,16 +58,11 @@ const listExecutions = (core: Core): ServerRoute =>
 			// The query has passed its schema.
 			const { limit, offset, ...filter } = request.query as unknown as { limit: number; offset: number } & ExecutionFilter;
 			const { executions, total } = await core.store.agents.executions(organizationId, id, { limit, offset }, filter);
-			const asked = executions.some(({ run }) => run.status === 'waiting') ? await askedOf(core, organizationId, id) : new Set();
-			return { executions: executions.map((one) => presentExecution(one, asked.has(one.run.id))), total, limit, offset };
+			const waiting = executions.flatMap(({ run }) => (run.status === 'waiting' ? [run.id] : []));
+			const asking = waiting.length > 0 ? await core.store.agents.asking(organizationId, waiting) : [];
+			return { executions: executions.map((one) => presentExecution(one, asking.includes(one.run.id))), total, limit, offset };
 		},
 	});
-
-/** Returns the ids of the executions that wait for people. */
-async function askedOf({ store }: Core, organizationId: string, agentId: string): Promise<Set<string>> {
-	const { items } = await store.agents.questions(organizationId, { limit: PAGE, sort: '-createdAt' }, { agentId });
-	return new Set(items.map(({ runId }) => runId));
-}
 
 const getExecution = (core: Core): ServerRoute =>
 	operation({

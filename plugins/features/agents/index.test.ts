@@ -268,6 +268,53 @@ test('an approval is listed and answered by those who may, by its form, once', a
 	);
 });
 
+test('more questions than are listed at once are all answered by their keys, and hide no other execution that waits', async () => {
+	const body = (at: number) => ({
+		nodes: [
+			{ id: `ask${at}`, type: 'approval', data: { message: 'Sure?' } },
+			{ id: `end${at}`, type: 'output', data: {} },
+		],
+		edges: [{ id: 'b', source: `ask${at}`, target: `end${at}` }],
+	});
+	const maps = Array.from({ length: 13 }, (_, at) => ({
+		...{ id: `map${at}`, type: 'map', data: { items: [1, 2, 3, 4, 5, 6, 7, 8], concurrency: 8, body: body(at) } },
+	}));
+	const path = edges(
+		...maps.flatMap(({ id }): [string, string][] => [
+			['in', id],
+			[id, 'out'],
+		]),
+	);
+	const agent = await makeAgent({ nodes: [INPUT, ...maps, { id: 'out', type: 'output', data: {} }], edges: path });
+	const begun = async () => must(await account.post(`${agent.path}/invoke?async=true`, { input: { name: 'Ada' } }), 202).body.data;
+	const keys = async (executionId: string) => {
+		const found: string[] = [];
+		for (let cursor: string | null = ''; cursor !== null; ) {
+			const at: string = `${agent.path}/approvals?limit=100${cursor && `&cursor=${cursor}`}`;
+			const { data } = must(await account.get(at), 200).body;
+			found.push(
+				...data.approvals.filter((one: { executionId: string }) => one.executionId === executionId).map(({ key }: { key: string }) => key),
+			);
+			cursor = data.nextCursor;
+		}
+		return found;
+	};
+	const ids: string[] = [];
+	for (let n = 0; n < 2; n++) {
+		const { executionId } = await begun();
+		ids.push(executionId);
+		await until(async () => (await keys(executionId)).length === 104, 'all questions');
+	}
+	const details = async () =>
+		must(await account.get(`${agent.path}/executions`), 200).body.data.executions.map((one: { statusDetail: string }) => one.statusDetail);
+	await until(async () => !(await details()).includes(null), 'both wait');
+	assert.deepEqual(await details(), ['waiting_approval', 'waiting_approval']);
+	const approve = async (key: string) => account.post(`${agent.path}/executions/${ids[0]}/approve`, { key, answer: { approved: true } });
+	for (const key of (await keys(ids[0] ?? '')).slice(-2)) must(await approve(key), 200);
+	assert.equal((await approve('map0[9]/ask0')).status, 400);
+	must(await account.del(agent.path), 200);
+});
+
 test('a caller who waits is told that the run waits for people', async () => {
 	const { path } = await makeAgent(ASKING);
 	const { body } = must(await invoke(path), 202);

@@ -2,10 +2,14 @@
 
 import type { AgentRunOptions } from '../contract/agents.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import type { Agents } from '../store/store.ts';
 import type { AgentEngine, ExecutionPlace } from './agents.ts';
 
 interface Answering {
 	engine: Pick<AgentEngine, 'waiting' | 'answer'>;
+	agents: Pick<Agents, 'answered'>;
+	/** Whoever answers, for people to read. */
+	by: string | null;
 	options: AgentRunOptions & { signal: AbortSignal };
 	agentId: string;
 	/** The questions that were answered before, by their keys. */
@@ -16,7 +20,7 @@ interface Answering {
 export class Unanswerable extends Error {}
 
 /** Answers the questions that a run waits for. @throws conflict that says where they are answered, Unanswerable */
-export async function answerAll(place: ExecutionPlace, { engine, options, agentId, answered }: Answering): Promise<void> {
+export async function answerAll(place: ExecutionPlace, { engine, agents, by, options, agentId, answered }: Answering): Promise<void> {
 	if (!options.answer) return;
 	for (const { key, message, schema, approvers } of await engine.waiting(place)) {
 		if (answered.has(key)) continue;
@@ -26,7 +30,13 @@ export async function answerAll(place: ExecutionPlace, { engine, options, agentI
 			throw new Unanswerable('The question was not answered.', { cause });
 		});
 		if (answer === null) throw elsewhere(agentId, place);
-		await engine.answer(place, key, answer).catch(unlessAnswered);
+		try {
+			await engine.answer(place, key, answer);
+			// Another call that waits for the same run asks it no more.
+			await agents.answered(place.organizationId, place.id, key, by);
+		} catch (thrown) {
+			unlessAnswered(thrown);
+		}
 	}
 }
 

@@ -221,7 +221,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			for await (const seen of runs.follow(place, signal)) {
 				if (!seen) continue;
 				if (hasRunEnded(seen)) return outputOf(open(await find(place)));
-				if (seen.status === 'waiting') await answerAll(place, { engine, options, answered, agentId });
+				if (seen.status === 'waiting') await answerAll(place, { engine, agents, by: startedBy, options, answered, agentId });
 				if (told) {
 					const ended = (await engine.trace(place, { outputs: false })).filter(
 						({ status }) => status === 'success' || status === 'skipped',

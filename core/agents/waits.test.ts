@@ -6,6 +6,8 @@ import { agentNodes } from '../../test/helpers/agent-nodes.ts';
 import { type AgentWorld, agentWorld } from '../../test/helpers/agents.ts';
 import { until } from '../../test/helpers/clock.ts';
 import { graph } from '../../test/helpers/graphs.ts';
+import type { AgentQuestion } from '../contract/agents.ts';
+import { NO_IDENTITY } from '../tools/no-identity.ts';
 
 let world: AgentWorld;
 before(async () => {
@@ -37,6 +39,38 @@ test('people are told of a question once, however often its run goes on, and of 
 	await until(async () => (await world.engine.get(place(again.run.id)))?.run.status === 'waiting', 'the retry waits');
 	assert.deepEqual(told.filter((line) => line.startsWith(again.run.id)).sort(), [`${again.run.id} r`]);
 	await world.engine.cancel(place(again.run.id));
+});
+
+test('a question that the client of a tool has answered waits for nobody any more, and is not asked again', async () => {
+	const agent = await world.addAgent(graph('in>p p>q q>out', { in: ['start'], p: ask, q: ask, out: ['finish'] }));
+	const call = {
+		...{ plugin: 'executor:agent', organizationId: world.organizationId, gateway: null, caller: null, shelf: null, identity: NO_IDENTITY },
+		...{ entry: null, signal: new AbortController().signal, listener: null },
+	};
+	const asked: AgentQuestion[] = [];
+	const run = (answers: readonly string[], resume?: string) =>
+		world.desk.of(call).run(
+			agent.id,
+			{},
+			{
+				...(resume !== undefined && { resume }),
+				answer: async (question) => {
+					asked.push(question);
+					return answers.includes(question.key) ? { ok: true } : null;
+				},
+			},
+		);
+	await assert.rejects(run(['p']), { code: 'conflict' });
+	const id = asked[0]?.executionId ?? '';
+	assert.deepEqual(
+		(await world.engine.waiting(place(id))).map(({ key }) => key),
+		['q'],
+	);
+	assert.deepEqual(await run(['q'], id), { ok: true });
+	assert.deepEqual(
+		asked.map(({ key }) => key),
+		['p', 'q', 'q'],
+	);
 });
 
 test('an agent that is deactivated while another one waits for it ends what it has begun, and begins nothing', async () => {

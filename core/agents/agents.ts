@@ -120,7 +120,7 @@ export interface AgentEngine {
 	cancel(place: ExecutionPlace): Promise<boolean>;
 	/** Conversations with agents. */
 	chats: AgentChats;
-	/** Starts a failed run anew with the steps that it finished. @throws conflict when it has not failed */
+	/** Starts a failed run anew with the steps that it finished. @throws conflict when it has not failed, or its agent is inactive */
 	retry(place: ExecutionPlace, startedBy: string | null): Promise<Execution>;
 	/** Lists the questions that a run waits for, as it stored them by `store.agents.ask`: the first hundred, or the one of a key. */
 	waiting(place: ExecutionPlace, key?: string): Promise<QuestionRow[]>;

@@ -118,6 +118,17 @@ test('a retry goes on from the node that failed, with what the others did', asyn
 	assert.equal((await world.engine.get(place))?.run.status, 'failed');
 });
 
+test('an execution of an inactive agent is not retried', async () => {
+	const agent = await world.addAgent(graph('in>a a>out', { in: ['start'], a: work('a', { fails: 1 }), out: ['finish'] }));
+	const { run } = await world.ended(await world.start(agent, { tag: 'switched off' }));
+	const place = { organizationId: world.organizationId, id: run.id };
+	const set = (status: 'active' | 'inactive') => world.core.store.agents.update(world.organizationId, agent.id, { status });
+	await set('inactive');
+	await assert.rejects(world.engine.retry(place, null), { code: 'conflict', message: 'The agent "Agent" is not active.' });
+	await set('active');
+	assert.equal((await world.ended(await world.engine.retry(place, null))).run.status, 'succeeded');
+});
+
 test('a retry does not run an agent again that had ended', async () => {
 	const inner = await world.addAgent(graph('in>x x>out', { in: ['start'], x: work('x'), out: ['finish'] }));
 	const agent = await world.addAgent(

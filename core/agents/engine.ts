@@ -107,7 +107,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 	/** Makes the run of an agent, which is not started yet. @throws what `start` throws for its input */
 	const runOf = async (asked: AgentAsked, { chain, runId: parentId, within }: RunParent) => {
 		const { organizationId, agent, trigger, startedBy, here = false, onLoss = 'resume', dedupe = null, priority = 0 } = asked;
-		if (agent.status !== 'active') throw new GatewayError('conflict', `The agent "${agent.name}" is not active.`);
+		assertActive(agent);
 		const input = await complete(agent, structuredClone(asked.input));
 		const { id: agentId, name, version: revision, pipeline, settings } = agent;
 		const { ref = newRef(), conversation } = asked.chat ?? {};
@@ -166,7 +166,8 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			return isCancelled;
 		},
 		async retry(place, startedBy) {
-			const { run } = await find(place);
+			const { agentId, run } = await find(place);
+			assertActive((await agents.get(place.organizationId, agentId)) ?? (await Promise.reject(notFound('Execution'))));
 			const { settings, chain } = definitionOf(run);
 			const deadlineMs = settings.timeoutMs ?? LONGEST_MS;
 			const kind = { kind: kindOf(chain.length), perAccount: PER_ACCOUNT, perAccountUnfinished: UNFINISHED, maxLosses: 5 };
@@ -245,6 +246,11 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		}),
 	};
 	return { engine, desk };
+}
+
+/** @throws conflict */
+function assertActive({ name, status }: Pick<AgentRow, 'name' | 'status'>): void {
+	if (status !== 'active') throw new GatewayError('conflict', `The agent "${name}" is not active.`);
 }
 
 /** @throws what the run failed with */

@@ -82,7 +82,8 @@ function assistantOf(
 		...{ type: 'tool-call' as const, toolCallId: id, toolName: name },
 		...{ input: read(text), providerOptions: signed.get(id) ?? {} },
 	}));
-	const said = content ? [{ type: 'text' as const, text: content }] : [];
+	// Anthropic refuses a text that is nothing but white space, also one that its own model said before it called a tool.
+	const said = content?.trim() ? [{ type: 'text' as const, text: content }] : [];
 	return { role: 'assistant', content: [...thoughts, ...said, ...calls], providerOptions: message };
 }
 

@@ -62,6 +62,12 @@ test('the thinking of Anthropic’s models goes back signed, before what they sa
 	assert.deepEqual((await backOf(t, 'anthropic', [whole], 'application/json')).content, BLOCKS);
 });
 
+test('an answer that is white space beside a call goes back to Anthropic’s models without it, which refuse it', async (t) => {
+	const call = { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Graz' } };
+	const whole = { ...MESSAGE, content: [{ type: 'text', text: '\n\n' }, call], stop_reason: 'tool_use', usage };
+	assert.deepEqual((await backOf(t, 'anthropic', [whole], 'application/json')).content, [call]);
+});
+
 const CALL = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Graz"}' } };
 const chunk = (delta: object, finish_reason: string | null = null) => ({
 	id: 'c',

@@ -31,7 +31,11 @@ export const pipeline = Joi.object({
 	nodes: Joi.array().items(node).min(1).max(BOUNDS.nodes).required(),
 	edges: Joi.array().items(edge).max(BOUNDS.edges).required(),
 })
-	.custom((value, helpers) => (JSON.stringify(value).length <= BOUNDS.pipelineChars ? value : helpers.error('any.invalid')))
+	.custom((value, helpers) =>
+		JSON.stringify(value).length <= BOUNDS.pipelineChars
+			? value
+			: helpers.message({ custom: `{{#label}} may have ${BOUNDS.pipelineChars} characters as JSON` }),
+	)
 	.description(
 		`The graph. It is checked when it is saved: every fault is told at once, with its node. At most ${BOUNDS.pipelineChars} characters as JSON.`,
 	)

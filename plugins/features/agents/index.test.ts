@@ -96,6 +96,12 @@ test('a graph with faults is refused with all of them, each with its node', asyn
 	assert.match(JSON.stringify(body.details), /nothing_like_it/);
 });
 
+test('a graph that is too large is refused with its bound', async () => {
+	const nodes = [INPUT, { id: 'out', type: 'output', data: { mapping: 'x'.repeat(500_000) } }];
+	const { status, body } = await account.post('/agents', { name: 'x', pipeline: { nodes, edges: edges(['in', 'out']) } });
+	assert.deepEqual([status, body.details], [400, [{ path: '/pipeline', message: '"pipeline" may have 500000 characters as JSON' }]]);
+});
+
 test('an invocation answers bare, with the trace when it is asked for; bad input names the field', async () => {
 	const { path } = await makeAgent();
 	const { executionId, duration, ...answer } = must(await invoke(path), 200).body;

@@ -109,3 +109,13 @@ test('a signal that comes when it is written that none came is refused', async (
 	gate.resolve();
 	assert.equal((await replica.runs.wait(place, PATIENCE_MS)).output, 'timed_out');
 });
+
+test('a wait may have a part of a millisecond, as what is left of a longer one has', async () => {
+	const gate = Promise.withResolvers<null>();
+	await using replica = await runReplica(store, { slow: [() => gate.promise] });
+	const place = { organizationId, id: (await replica.runs.start({ organizationId, kind: 'slow', input: null })).id };
+	await replica.runs.untilEnded(place, 20.5);
+	assert.equal((await replica.runs.wait(place, 20.5)).finishedAt, null);
+	gate.resolve(null);
+	assert.equal((await replica.runs.wait(place, PATIENCE_MS)).status, 'succeeded');
+});

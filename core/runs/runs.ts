@@ -160,7 +160,8 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 
 /** Aborts after a time, or with the signal. */
 function within(ms: number, signal?: AbortSignal): AbortSignal {
-	const late = AbortSignal.timeout(ms);
+	// The rest of a longer time is seldom a whole number, and Node.js refuses any other.
+	const late = AbortSignal.timeout(Math.ceil(ms));
 	return signal ? AbortSignal.any([signal, late]) : late;
 }
 

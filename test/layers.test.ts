@@ -116,7 +116,7 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
  * how many sums a write has, the tolerance between clocks, arguments that commands do not take, why the database is away, the parts of an
  * answer that its provider wants back, tokens that are written to a cache, integers of bodies with all their digits.
  */
-const MAX_LINES = 21_375;
+const MAX_LINES = 21_380;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));

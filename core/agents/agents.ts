@@ -3,7 +3,7 @@
 import type { ErrorDetail } from '../contract/errors.ts';
 import type { NodeReference } from '../contract/nodes.ts';
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
-import type { AgentRow, AgentScheduleRow, Execution, Pipeline, QuestionRow, Repositories, RunTrigger } from '../store/store.ts';
+import type { AgentRow, AgentScheduleRow, AskedPlace, Execution, Pipeline, QuestionRow, Repositories, RunTrigger } from '../store/store.ts';
 import type { AgentChats } from './chats/chats.ts';
 import type { Conversation } from './chats/conversation.ts';
 
@@ -124,6 +124,8 @@ export interface AgentEngine {
 	retry(place: ExecutionPlace, startedBy: string | null): Promise<Execution>;
 	/** Lists the questions that a run waits for, as it stored them by `store.agents.ask`: the first hundred, or the one of a key. */
 	waiting(place: ExecutionPlace, key?: string): Promise<QuestionRow[]>;
+	/** Finds the execution that asks people: a run itself, or one that it started. Null: none does. */
+	asked(place: ExecutionPlace): Promise<AskedPlace | null>;
 	/** Answers a question; the first answer counts. @throws validation_failed, conflict when it has been answered, not_found */
 	answer(place: ExecutionPlace, key: string, answer: Json): Promise<void>;
 	/**

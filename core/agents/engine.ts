@@ -179,6 +179,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			const filter = { runId: id, ...(key !== undefined && { key }) };
 			return (await agents.questions(organizationId, { limit: 100, sort: 'createdAt' }, filter)).items;
 		},
+		asked: async ({ organizationId, id }) => (await agents.asking(organizationId, [id])).get(id) ?? null,
 		async answer(place, key, answer) {
 			const { run } = await find(place);
 			const [question] = await engine.waiting(place, key);

@@ -155,6 +155,12 @@ export interface AgentWebhookRow extends Versioned {
 /** Returns the schema of a pipeline's input, which tools that follow its agent have as their parameters. */
 export type InputSchemaOf = (pipeline: Pipeline) => JsonSchema;
 
+/** The execution that asks a question. */
+export interface AskedPlace {
+	agentId: string;
+	runId: string;
+}
+
 export interface Agents extends AgentVersions {
 	/** Lists agents; sorts by createdAt, updatedAt, name. */
 	list(organizationId: string, page: Page, filter?: TextFilter): Promise<Listed<AgentRow>>;
@@ -205,8 +211,8 @@ export interface Agents extends AgentVersions {
 	ask(organizationId: string, runId: string, question: NewQuestion): Promise<QuestionRow | null>;
 	/** Lists the questions that can still be answered. */
 	questions(organizationId: string, page: Page, filter?: { agentId?: string; runId?: string; key?: string }): Promise<Listed<QuestionRow>>;
-	/** Returns the ids of those runs, of the given ones, that have a question that can still be answered. */
-	asking(organizationId: string, runIds: readonly string[]): Promise<string[]>;
+	/** Returns the first question that can still be answered of each of those runs, or of the runs that it started, by the id of the given one. */
+	asking(organizationId: string, runIds: readonly string[]): Promise<ReadonlyMap<string, AskedPlace>>;
 	question(organizationId: string, id: string): Promise<QuestionRow | null>;
 	/** Finds a question of a run by its name, answered or not. */
 	questionOf(organizationId: string, runId: string, key: string): Promise<QuestionRow | null>;

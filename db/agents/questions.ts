@@ -1,6 +1,6 @@
 // Questions that executions ask people. The answer itself is a signal of the run: only that it was given, and by whom, is stored here.
 
-import type { Agents, QuestionRow } from '../../core/store/store.ts';
+import type { Agents, AskedPlace, QuestionRow } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { startWalk, toPage, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
@@ -26,8 +26,13 @@ WHERE organization_id = $1 AND run_id = $2 AND key = $3 AND answered_at IS NULL 
 
 const OPEN = `agent_questions q JOIN runs r ON r.organization_id = q.organization_id AND r.id = q.run_id
 WHERE q.organization_id = $1 AND q.answered_at IS NULL AND r.finished_at IS NULL AND (q.until IS NULL OR q.until > now())`;
-const ASKING = `SELECT DISTINCT q.run_id AS id FROM ${OPEN}
-	AND q.run_id IN (SELECT value::uuid FROM json_array_elements_text($2::json) AS value)`;
+const ASKING = `
+WITH RECURSIVE below AS (
+	SELECT value::uuid AS top, value::uuid AS id FROM json_array_elements_text($2::json) AS value
+	UNION SELECT b.top, c.id FROM runs c JOIN below b ON c.organization_id = $1 AND c.parent_id = b.id
+)
+SELECT DISTINCT ON (b.top) b.top AS id, q.agent_id AS "agentId", q.run_id AS "runId" FROM below b JOIN LATERAL (SELECT q.* FROM ${OPEN} AND q.run_id = b.id) q ON true
+ORDER BY b.top, q.seq`;
 
 /** A page of the questions that wait for an answer. */
 export const open = (beyond: string, direction: string): string => `
@@ -55,8 +60,8 @@ export function createQuestions({ ordinary, write, once }: Database): Questions 
 			return toPage(walk, found, page, ({ seq: _seq, ...row }): QuestionRow => row);
 		},
 		async asking(organizationId, runIds) {
-			const found = await rows<{ id: string }>(ordinary, ASKING, [uuid(organizationId), JSON.stringify(runIds.map(uuid))]);
-			return found.map(({ id }) => id);
+			const found = await rows<AskedPlace & { id: string }>(ordinary, ASKING, [uuid(organizationId), JSON.stringify(runIds.map(uuid))]);
+			return new Map(found.map(({ id, ...place }) => [id, place]));
 		},
 		async question(organizationId, id) {
 			const [row] = await rows<QuestionRow>(ordinary, GET, [uuid(organizationId), uuid(id)]);

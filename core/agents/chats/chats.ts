@@ -8,7 +8,7 @@ import type { Registry } from '../../registry/registry.ts';
 import { hasRunEnded } from '../../runs/following.ts';
 import type { Runs } from '../../runs/runs.ts';
 import type { Secrets } from '../../secrets/envelopes.ts';
-import type { AgentRow, Agents, Execution, Run } from '../../store/store.ts';
+import type { AgentRow, Agents, AskedPlace, Execution, Run } from '../../store/store.ts';
 import type { CallParts } from '../../tools/call-parts.ts';
 import type { ExecutionPlace } from '../agents.ts';
 import { definitionOf } from '../definition.ts';
@@ -29,8 +29,8 @@ export type TurnEvent =
 	| { type: 'ended'; execution: Execution; rest: string | null; use: ModelUse | null; reason: string; hasActed: boolean }
 	/** The run waits for tools of the client. */
 	| { type: 'calls'; calls: ChatToolCall[]; use: ModelUse | null }
-	/** The run waits for people. */
-	| { type: 'asked' };
+	/** The run waits for people, or one that it started does. */
+	| { type: 'asked'; at: AskedPlace };
 
 export interface TurnOf {
 	place: ExecutionPlace;
@@ -61,7 +61,7 @@ interface ChatParts {
 	registry: Registry;
 	secrets: Secrets;
 	runs: Pick<Runs, 'follow' | 'steps' | 'signal'>;
-	agents: Pick<Agents, 'executionOf' | 'questions'>;
+	agents: Pick<Agents, 'executionOf' | 'asking'>;
 	services: () => ToolboxParts['services'];
 	shelfOf: ToolboxParts['shelfOf'];
 }
@@ -100,8 +100,8 @@ export function createChats(parts: ChatParts, hearings: Hearings): AgentChats {
 		const pending = (await callsOf(run, place, true)).filter(({ key }) => !answered.includes(key));
 		const use = pending.reduce<ModelUse | null>((sum, one) => plus(sum, one.use), null);
 		if (pending.length > 0) return { type: 'calls', calls: pending.flatMap(({ calls }) => calls), use };
-		const { items } = await agents.questions(place.organizationId, { limit: 1, sort: 'createdAt' }, { runId: place.id });
-		return items.length > 0 ? { type: 'asked' } : null;
+		const at = (await agents.asking(place.organizationId, [place.id])).get(place.id);
+		return at ? { type: 'asked', at } : null;
 	};
 
 	const endOf = async (place: ExecutionPlace, heard: Heard): Promise<TurnEvent> => {
@@ -116,10 +116,14 @@ export function createChats(parts: ChatParts, hearings: Hearings): AgentChats {
 		const stop = new AbortController();
 		let [seen, fault, isOver] = [null as Run | null, null as { thrown: unknown } | null, false];
 		const follow = async (): Promise<void> => {
+			let latest: Run | null = null;
 			try {
 				for await (const run of runs.follow(place, AbortSignal.any([signal, stop.signal]))) {
-					if (run) seen = run;
-					if (run) heard.wake();
+					latest = run ?? latest;
+					// A question of an agent that it started is no change of the run itself.
+					if (!run && latest?.status !== 'waiting') continue;
+					seen = latest;
+					heard.wake();
 				}
 			} catch (thrown) {
 				fault = { thrown };

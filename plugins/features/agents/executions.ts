@@ -59,8 +59,8 @@ const listExecutions = (core: Core): ServerRoute =>
 			const { limit, offset, ...filter } = request.query as unknown as { limit: number; offset: number } & ExecutionFilter;
 			const { executions, total } = await core.store.agents.executions(organizationId, id, { limit, offset }, filter);
 			const waiting = executions.flatMap(({ run }) => (run.status === 'waiting' ? [run.id] : []));
-			const asking = waiting.length > 0 ? await core.store.agents.asking(organizationId, waiting) : [];
-			return { executions: executions.map((one) => presentExecution(one, asking.includes(one.run.id))), total, limit, offset };
+			const asking = waiting.length > 0 ? await core.store.agents.asking(organizationId, waiting) : new Map();
+			return { executions: executions.map((one) => presentExecution(one, asking.has(one.run.id))), total, limit, offset };
 		},
 	});
 
@@ -148,7 +148,7 @@ async function eventOf(core: Core, execution: Execution): Promise<ServerEvent & 
 }
 
 const isAsked = async ({ agents }: Core, { run }: Execution): Promise<boolean> =>
-	run.status === 'waiting' && (await agents.waiting(run)).length > 0;
+	run.status === 'waiting' && (await agents.asked(run)) !== null;
 
 const cancelExecution = (core: Core): ServerRoute =>
 	operation({

@@ -328,6 +328,22 @@ test('a caller who waits is told that the run waits for people', async () => {
 	must(await account.post(`${body.data.url}/approve`, { answer: { approved: true } }), 200);
 });
 
+test('a caller is told, too, when an agent that the run started waits for people, and who takes the answer', async () => {
+	const child = await makeAgent(ASKING);
+	const sub = { id: 'sub', type: 'sub_agent', data: { agentId: child.id, input: { name: 'Ada' } } };
+	const { path } = await makeAgent({ nodes: [INPUT, sub, OUTPUT], edges: edges(['in', 'sub'], ['sub', 'out']) });
+	const { body } = must(await invoke(path), 202);
+	assert.equal(body.data.statusDetail, 'waiting_approval');
+	const detailOf = async (at: string) => must(await account.get(at), 200).body.data;
+	assert.equal((await detailOf(body.data.url)).statusDetail, 'waiting_approval');
+	assert.equal((await detailOf(`${path}/executions`)).executions[0].statusDetail, 'waiting_approval');
+	const asked = await account.post(`${path}/v1/chat/completions`, { model: 'x', messages: [{ role: 'user', content: 'Ada' }] });
+	const { message } = must(asked, 400).body.error;
+	const [, approve = ''] = /POST (\S+) takes it/.exec(message) ?? [];
+	assert.ok(approve.startsWith(`${child.path}/executions/`), message);
+	must(await account.post(approve, { answer: { approved: true } }), 200);
+});
+
 test('a cost is estimated from the pipeline, then from history; an unknown price is null', async (t) => {
 	const { path, providerId } = await withModel(t);
 	const first = must(await account.get(`${path}/cost-estimate`), 200).body.data;

@@ -121,7 +121,7 @@ async function settled(
 		if (left <= 0) break;
 		seen = await core.agents.wait(place, Math.min(slice, left), signal);
 		if (seen.run.finishedAt) break;
-		if (seen.run.status === 'waiting' && (await core.agents.waiting(place)).length > 0) return { seen, isAsked: true };
+		if (seen.run.status === 'waiting' && (await core.agents.asked(place)) !== null) return { seen, isAsked: true };
 	}
 	return { seen, isAsked: false };
 }

@@ -108,7 +108,8 @@ function failed(executionId: string, reason: string, message: string): GatewayEr
 export function endOf(last: Last, { executionId }: Pick<Head, 'executionId'>, agentId: string): Ended {
 	if (last.type === 'calls') return last;
 	if (last.type === 'asked') {
-		const message = `The agent waits for the answer of a person: POST /agents/${agentId}/executions/${executionId}/approve takes it, and GET /agents/${agentId}/executions/${executionId} shows the result.`;
+		const { at } = last;
+		const message = `The agent waits for the answer of a person: POST /agents/${at.agentId}/executions/${at.runId}/approve takes it, and GET /agents/${agentId}/executions/${executionId} shows the result.`;
 		throw failed(executionId, 'waiting_approval', message);
 	}
 	const { status, error } = last.execution.run;

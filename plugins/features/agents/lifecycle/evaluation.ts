@@ -243,7 +243,7 @@ async function ended(core: Core, { run }: Execution, signal: AbortSignal): Promi
 	for (;;) {
 		const seen = await core.agents.wait(place, SLICE_MS, signal);
 		if (seen.run.finishedAt) return { seen, fault: null };
-		const isAsked = seen.run.status === 'waiting' && (await core.agents.waiting(place)).length > 0;
+		const isAsked = seen.run.status === 'waiting' && (await core.agents.asked(place)) !== null;
 		if (!isAsked && !signal.aborted) continue;
 		await core.agents.cancel(place);
 		return { seen, fault: isAsked ? { code: 'waiting_approval', message: 'The execution waits for a person.' } : LATE };

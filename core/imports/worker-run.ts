@@ -147,6 +147,8 @@ function start(compileCache: string | null, maxHeapMb: number): ChildProcess {
 /** Kills a worker, and resolves once it is gone. */
 async function end(worker: ChildProcess): Promise<void> {
 	if (worker.pid === undefined || worker.exitCode !== null || worker.signalCode !== null) return;
+	// A warm one keeps no process, and this one may have nothing else to do.
+	worker.ref();
 	const ended = once(worker, 'exit');
 	worker.kill('SIGKILL');
 	await ended;

@@ -84,6 +84,7 @@ export async function tellStory(service: TestService): Promise<Story> {
 		'POST /device/token': () => approvedDevice(service, account),
 		'POST /device/revoke': () => ({ body: { token: 'ak_live_unknown' } }),
 		'POST /agents/{id}/executions/{execId}/approve': () => ({ body: { answer: { approved: true, comment: 'Go ahead.' } } }),
+		'POST /agents/{id}/executions/{execId}/retry': () => activated(tenant),
 		'POST /webhooks/{webhookId}': () => signed(tenant),
 		'POST /approvals/look': () => linked(service, account, {}),
 		'POST /approvals/answer': () => linked(service, account, { answer: { approved: true } }),
@@ -138,9 +139,16 @@ async function approvedDevice(service: TestService, account: Account): Promise<G
 /** Names the organization of the account: by then it may be a member of others. */
 const inOwn = ({ organization }: Account): Record<string, string> => ({ 'x-organization-id': organization.id });
 
-/** Signs the message of a webhook, as its sender does. */
-async function signed({ account, ids }: Tenant): Promise<Given> {
+/** Activates the agent again, which was deactivated for the example of that. */
+async function activated({ account, ids }: Tenant): Promise<Given> {
 	must(await account.post(`/agents/${ids['agent']}/activate`, undefined, inOwn(account)), 200);
+	return {};
+}
+
+/** Signs the message of a webhook, as its sender does. */
+async function signed(tenant: Tenant): Promise<Given> {
+	await activated(tenant);
+	const { account, ids } = tenant;
 	const path = `/agents/${ids['agent']}/webhooks/${ids['webhook']}/secret`;
 	const { secret } = must(await account.post(path, undefined, inOwn(account)), 200).body.data;
 	const body = { name: 'Ada' };

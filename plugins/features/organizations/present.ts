@@ -3,6 +3,7 @@
 import Joi from 'joi';
 import {
 	type InvitationRow,
+	MAILS,
 	type MemberRow,
 	type MembershipRow,
 	type OrganizationRow,
@@ -80,7 +81,7 @@ export const NEW_INVITATION = shape({
 	token: Joi.string().description('The token that accepts the invitation, shown in this answer only.'),
 	url: Joi.string().uri().description('The page that accepts the invitation; it contains the token.'),
 	mailed: Joi.boolean().description(
-		'False when too many mails wait, or the caller has had 100 sent within an hour: send the link yourself.',
+		`False when too many mails wait, or the caller has had ${MAILS.window.max} sent within an hour: send the link yourself.`,
 	),
 }).meta({ schema: 'NewInvitation' });
 

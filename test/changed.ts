@@ -6,7 +6,7 @@ import { runTests } from './run.ts';
 import { testsIn } from './together.ts';
 
 /** Files that concern every test. */
-const EVERYBODYS = /^(package(-lock)?\.json|tsconfig[^/]*\.json|test\/(setup|rooms|changed|run|together)\.ts)$/;
+const EVERYBODYS = /^(package(-lock)?\.json|tsconfig[^/]*\.json|test\/(setup|rooms|changed|run|all|together)\.ts)$/;
 /** Documents and settings concern only the tests that read all sources. */
 const SILENT = /\.md$|^(biome\.json|\.[^/]+)/;
 /** The folder of the packages that strangers would write, and of their tests. */
@@ -87,11 +87,11 @@ function changedSince(base: string): string[] {
 	return [...git('diff', '--name-only', '--no-renames', from), ...git('ls-files', '--others', '--exclude-standard')];
 }
 
-function main(base = 'main'): void {
+async function main(base = 'main'): Promise<void> {
 	const changed = changedSince(base);
 	const tests = testsOf(changed, allSources());
 	process.stdout.write(`${changed.length} files changed since ${base}: ${tests.length} files of tests\n`);
-	process.exitCode = runTests(tests);
+	process.exitCode = await runTests(tests);
 }
 
-if (import.meta.main) main(process.argv[2]);
+if (import.meta.main) await main(process.argv[2]);

@@ -1,6 +1,7 @@
 // `npm run test:run [options of node --test]`: runs all tests, in one run with one summary.
 
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { COMPILE_CACHE } from './helpers/compile-cache.ts';
 import { allSources, ROOT } from './rooms.ts';
@@ -16,8 +17,8 @@ const HEAP = ['--max-semi-space-size=64', '--min-semi-space-size=32', '--initial
 /** The time of a process, which may run a hundred files. */
 const TIMEOUT_MS = 3_600_000;
 
-/** Runs files of tests, those together that need no process of their own. @returns the exit code */
-export function runTests(tests: readonly string[], options: readonly string[] = []): number {
+/** Runs files of tests, those together that need no process of their own, unless `aborted` ends them. @returns the exit code */
+export async function runTests(tests: readonly string[], options: readonly string[] = [], aborted?: AbortSignal): Promise<number> {
 	const { together, apart } = divided(tests, allSources());
 	const groups = GROUPS.filter((group) => together[group].length > 0);
 	// The runner sorts its files. Absolute paths are the first, so the longest files are not the last to begin.
@@ -25,7 +26,13 @@ export function runTests(tests: readonly string[], options: readonly string[] = 
 	const settings = ['--test-global-setup=test/setup.ts', `--test-concurrency=${CONCURRENCY}`, `--test-timeout=${TIMEOUT_MS}`];
 	const usual = [...HEAP, '--test', ...settings];
 	const env = { ...process.env, ...COMPILE_CACHE, [RUN]: JSON.stringify(together) };
-	return spawnSync(process.execPath, [...usual, ...options, ...files], { cwd: ROOT, stdio: 'inherit', env }).status ?? 1;
+	const runner = spawn(process.execPath, [...usual, ...options, ...files], { cwd: ROOT, stdio: 'inherit', env });
+	const end = (): void => void runner.kill();
+	aborted?.addEventListener('abort', end);
+	// Ctrl-C in a terminal reaches the runner, too, which then ends what it has started.
+	process.once('SIGINT', () => undefined);
+	const [code] = await once(runner, 'exit');
+	return code ?? 1;
 }
 
-if (import.meta.main) process.exitCode = runTests(testsIn(allSources()), process.argv.slice(2));
+if (import.meta.main) process.exitCode = await runTests(testsIn(allSources()), process.argv.slice(2));

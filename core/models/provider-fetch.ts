@@ -26,6 +26,8 @@ const PIECE_BYTES = 16 * 1024;
 const BLANK_LINES = ['\n\n', '\n\r\n', '\r\r'];
 const MAX_REASON_CHARS = 300;
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422]);
+/** The code with which OpenAI refuses a key whose credit is used up, with the status of one that has to wait. */
+const NO_CREDIT = '"insufficient_quota"';
 /** Headers of the wire, which do not describe the decoded body. */
 const OF_THE_WIRE = ['content-encoding', 'content-length', 'transfer-encoding', 'connection'];
 
@@ -111,21 +113,25 @@ const withMembers = (body: string, extra: JsonObject): string =>
 	Object.keys(extra).length === 0 ? body : JSON.stringify({ ...extra, ...(JSON.parse(body) as JsonObject) });
 
 async function refusal({ status, headers, body }: StreamResponse, secrets: readonly string[]): Promise<GatewayError> {
-	const reason = REFUSED.has(status) ? reasonIn(await beginningOf(body), secrets) : '';
-	if (!REFUSED.has(status)) for await (const _part of body) break;
+	const isRead = REFUSED.has(status) || status === 429;
+	const text = isRead ? await beginningOf(body) : '';
+	if (!isRead) for await (const _part of body) break;
+	if (status === 402 || (status === 429 && text.includes(NO_CREDIT)))
+		return ofTheKey(`The account of the key has no credit left at the model provider (${status}).`);
 	if (status === 429) {
 		const after = headers['retry-after'];
 		const given = after === undefined ? {} : { headers: { 'retry-after': after } };
 		return new GatewayError('rate_limited', 'The model provider asks to wait.', given);
 	}
-	if (REFUSED.has(status)) return new GatewayError('validation_failed', `The model provider refused the request (${status})${reason}.`);
-	if (status === 401 || status === 403) {
-		const message = `The model provider refused the key (${status}).`;
-		// The details say that a repetition is of no use.
-		return new GatewayError('upstream_failed', message, { details: [{ path: '/apiKey', message }] });
-	}
+	if (REFUSED.has(status))
+		return new GatewayError('validation_failed', `The model provider refused the request (${status})${reasonIn(text, secrets)}.`);
+	if (status === 401 || status === 403) return ofTheKey(`The model provider refused the key (${status}).`);
 	return new GatewayError('upstream_failed', `The model provider answered ${status}.`);
 }
+
+/** The details say that a repetition is of no use. */
+const ofTheKey = (message: string): GatewayError =>
+	new GatewayError('upstream_failed', message, { details: [{ path: '/apiKey', message }] });
 
 /** Reads the beginning of a body; leaving the rest closes its connection. */
 async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {

@@ -32,6 +32,8 @@ before(async () => {
 	on('tools', { toolCalls: CALLS, usage: USAGE });
 	on('json', { content: '{"days":3}', usage: USAGE });
 	on('busy', { error: { message: 'slow down', type: 'rate_limit_error' }, status: 429, retryAfter: 3600 });
+	on('used up', { error: { message: 'You exceeded your current quota.', type: 'insufficient_quota' }, status: 429 });
+	on('unpaid', { error: { message: 'Insufficient Balance', type: 'unknown_error' }, status: 402 });
 	on('malformed', { content: TEXT }, { chaos: { malformedRate: 1 } });
 	on('dropped', { content: TEXT }, { chaos: { dropRate: 1 } });
 	on('disconnect', { content: TEXT }, { truncateAfterChunks: 3 });
@@ -105,6 +107,17 @@ for (const { plugin, path, model } of WIRES)
 				});
 			});
 	});
+
+test('a key without credit is asked once, since waiting does not help', async () => {
+	const provider = { name: 'm', provider: 'custom', apiKey: 'k', baseUrl: `${mock.url}/v1`, model: 'small' };
+	const { id } = must(await account.post('/llm-providers', provider), 201).body.data;
+	for (const message of ['used up', 'unpaid']) {
+		const before = mock.getRequests().length;
+		const { status, body } = await account.post(`/llm-providers/${id}/chat`, { message });
+		assert.deepEqual([status, mock.getRequests().length - before], [502, 1], body.message);
+		assert.match(body.message, /has no credit left at the model provider \((429|402)\)/);
+	}
+});
 
 test('a chat over the service tells tokens and the price of the public list', async () => {
 	for (const { plugin, path, model } of WIRES.slice(0, 2)) {

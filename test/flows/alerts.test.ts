@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../testing/waiting.ts';
 import { addMember } from '../helpers/members.ts';
-import { type Account, createHttpTool, must, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
+import { type Account, createHttpTool, must, registerAccount, send, startTestService, type TestService } from '../helpers/service.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
 
 let service: TestService;
@@ -279,4 +279,19 @@ test('rules that make no sense are refused by field, and an organization has fif
 		(await viewer.post('/alerts', { name: 'r', kind: 'credential', url }, { 'x-organization-id': account.organization.id })).status,
 		403,
 	);
+});
+
+test('who may not read analytics is shown no rule, by no way of changing one', async () => {
+	const rule = await made({ kind: 'credential' });
+	const { key } = must(await account.post('/access-keys', { name: 'narrow', permissions: ['gateway:write'] }), 201).body.data;
+	const ways: [method: string, path: string, body: object][] = [
+		['POST', '/alerts', { name: 'rule', kind: 'credential', url: receiver }],
+		['PATCH', `/alerts/${rule.id}`, { status: 'inactive' }],
+		['POST', `/alerts/${rule.id}/secret`, {}],
+	];
+	for (const [method, path, body] of ways) {
+		const answer = await send(service.url + path, method, { headers: { authorization: `Bearer ${key}` }, body });
+		assert.equal(answer.status, 403, path);
+		assert.match(answer.body.message, /analytics:read/);
+	}
 });

@@ -1,7 +1,7 @@
 // Messages of an alert rule: one that is a test, and another secret.
 
 import type { ServerRoute } from '@hapi/hapi';
-import { type Core, notFound, operation, shape, storeOf, uuid } from '../../../core/features.ts';
+import { type Core, notFound, operation, requirePermission, shape, storeOf, uuid } from '../../../core/features.ts';
 import { newSecret, presentSecret, sealed, WITH_SECRET } from './fields.ts';
 import { findRule } from './rules.ts';
 
@@ -26,9 +26,11 @@ const changeSecret = (core: Core): ServerRoute =>
 		path: '/alerts/{alertId}/secret',
 		id: 'changeAlertRuleSecret',
 		summary: 'Replaces the secret of an alert rule at once, and shows the new one this once.',
+		description: 'The caller needs `analytics:read`, too, since the answer shows the rule.',
 		need: 'gateway:write',
 		answer: WITH_SECRET,
 		handler: async (request) => {
+			requirePermission(request, 'analytics:read');
 			const { organizationId, id } = await findRule(request, core);
 			const secret = newSecret();
 			const row = await storeOf(request, core).alerts.update(organizationId, id, { secret: sealed({ organizationId, id }, secret, core) });

@@ -86,6 +86,16 @@ test('a tool keeps its name; the prefix names the skill', () =>
 		assert.equal(partsOf(task)[0].text, 'Refund  to Ann. !');
 	}));
 
+test('an argument may have a name that every object has', () => {
+	const argument = { name: 'constructor', description: '', required: true, values: [] };
+	const skill = { ...ECHO, name: 'made', body: 'By {{constructor}}.', arguments: [argument] };
+	return withAgent({ skills: [skill] }, async (agent) => {
+		const { status } = await agent.send({ skill: 'made' });
+		assert.deepEqual(status.message.parts[1].data, { skill: 'made', errors: [{ path: '/constructor', message: 'is required' }] });
+		assert.equal(partsOf(await agent.send({ skill: 'made', arguments: { constructor: 'her' } }))[0].text, 'By her.');
+	});
+});
+
 test('what is missing is asked for, and a text is enough; what is wrong is named', () =>
 	withAgent({}, async (agent) => {
 		const { task } = await agent.result('SendMessage', { message: message([{ text: 'refunds' }]) });

@@ -98,9 +98,11 @@ function valuesOf({ arguments: all }: Skill, args: JsonObject): Record<string, s
 	if (unknown !== undefined) throw wrong(`/${unknown.slice(0, 64)}`, 'is no argument of this skill');
 	const faulty = Object.entries(args).find(([, value]) => typeof value !== 'string');
 	if (faulty) throw wrong(`/${faulty[0]}`, 'must be a text');
-	const missing = all.find(({ name, required }) => required && !args[name]);
+	// A map, since an argument may have a name that every object has.
+	const given = new Map(Object.entries(args));
+	const missing = all.find(({ name, required }) => required && !given.get(name));
 	if (missing) throw wrong(`/${missing.name}`, 'is required');
-	return Object.fromEntries(all.map(({ name }) => [name, String(args[name] ?? '')]));
+	return Object.fromEntries(all.map(({ name }) => [name, String(given.get(name) ?? '')]));
 }
 
 function wrong(path: string, fault: string): GatewayError {

@@ -87,6 +87,13 @@ describe('prompts/get', () => {
 		}
 	});
 
+	test('an argument may have a name that every object has', async () => {
+		const argument = { name: 'constructor', description: '', required: true, values: [] };
+		const skill = { ...PAINT, arguments: [argument], body: 'By {{constructor}}.' };
+		assert.match((await get('paint', {}, [skill])).message.error.message, /params\.arguments\.constructor is required/);
+		assert.deepEqual(texts((await get('paint', { constructor: 'her' }, [skill])).message.result.messages), ['By her.']);
+	});
+
 	test('a body that says a long argument again and again is refused', async () => {
 		const many = { ...PAINT, body: '{{what}}'.repeat(12_000) };
 		const { error } = (await get('paint', { what: 'x'.repeat(100_000), colour: 'red' }, [many])).message;

@@ -49,14 +49,15 @@ export const getPrompt: Method = async ({ message, call }) => {
 	const args = await completed(skill, given, call);
 	const body = filled(bodyOfSkill(document.toString()), skill.arguments, args);
 	const messages = [{ type: 'text', text: body }, ...(await attached(skill, call))];
-	if (skill.arguments.length === 0 && args[TASK.name]) messages.push({ type: 'text', text: args[TASK.name] ?? '' });
+	const task = args.get(TASK.name);
+	if (skill.arguments.length === 0 && task) messages.push({ type: 'text', text: task });
 	return { description: skill.description, messages: messages.map((content) => ({ role: 'user', content })) };
 };
 
 const unknownPrompt = (name: string): ProtocolError =>
 	new ProtocolError(CODES.invalidParams, `There is no prompt "${name.slice(0, 128)}" here.`);
 
-type Arguments = Record<string, string>;
+type Arguments = ReadonlyMap<string, string>;
 
 /** @throws ProtocolError */
 function readPromptRequest({ name, arguments: wanted }: JsonObject): { name: string; args: Arguments } {
@@ -68,26 +69,28 @@ function readPromptRequest({ name, arguments: wanted }: JsonObject): { name: str
 		const place = `params.arguments.${wrong[0].slice(0, 64)}`;
 		throw new ProtocolError(CODES.invalidParams, `${place} must be a string of at most ${MAX_ARGUMENT_CHARS} characters.`);
 	}
-	// Each value was checked above.
-	return { name, args: given as Arguments };
+	return { name, args: mapOf(given) };
 }
+
+/** @param given whose values were checked to be texts */
+const mapOf = (given: JsonObject): Arguments => new Map(Object.entries(given as Record<string, string>));
 
 /**
  * Returns the arguments with those that are missing, which the user is asked for where the client can ask. "Missing required arguments" are
  * -32602 (prompts, "Error Handling").
  */
 async function completed(skill: Skill, given: Arguments, call: Call): Promise<Arguments> {
-	const unknown = Object.keys(given).find((name) => !argumentsOf(skill).some((one) => one.name === name));
+	const unknown = [...given.keys()].find((name) => !argumentsOf(skill).some((one) => one.name === name));
 	if (unknown !== undefined) {
 		const known = argumentsOf(skill).map(({ name }) => name);
 		throw new ProtocolError(CODES.invalidParams, `The prompt has no argument "${unknown.slice(0, 64)}", but ${known.join(', ')}.`);
 	}
-	const missing = skill.arguments.filter(({ name, required }) => required && !given[name]);
+	const missing = skill.arguments.filter(({ name, required }) => required && !given.get(name));
 	if (missing.length === 0) return given;
 	const answered = await ask(skill, missing, call);
-	const left = missing.find(({ name }) => !answered[name]);
+	const left = missing.find(({ name }) => !answered.get(name));
 	if (left) throw new ProtocolError(CODES.invalidParams, `params.arguments.${left.name} is required, a string.`);
-	return { ...given, ...answered };
+	return new Map([...given, ...answered]);
 }
 
 /** Asks the user; nothing is answered where the client cannot, or the user does not want to. */
@@ -103,16 +106,16 @@ async function ask({ name: prompt }: Skill, missing: readonly SkillArgument[], c
 	try {
 		const answer = await call.ask({ key: 'arguments', message, schema: { type: 'object', properties, required } });
 		// Core has checked that each field is a text.
-		return answer.action === 'accept' ? (answer.content as Arguments) : {};
+		return mapOf(answer.action === 'accept' ? answer.content : {});
 	} catch (thrown) {
-		if (asGatewayError(thrown)?.code === 'not_implemented') return {};
+		if (asGatewayError(thrown)?.code === 'not_implemented') return new Map();
 		throw thrown;
 	}
 }
 
 /** @throws ProtocolError when too much comes of it */
 function filled(body: string, declared: readonly SkillArgument[], args: Arguments): string {
-	const text = fillSkill(body, Object.fromEntries(declared.map(({ name }) => [name, args[name] ?? ''])), MAX_BODY_CHARS);
+	const text = fillSkill(body, Object.fromEntries(declared.map(({ name }) => [name, args.get(name) ?? ''])), MAX_BODY_CHARS);
 	if (text !== null) return text;
 	throw new ProtocolError(CODES.invalidParams, `The prompt and its arguments have more than ${MAX_BODY_CHARS} characters.`);
 }

@@ -286,6 +286,18 @@ describe('fetch', () => {
 		]);
 	});
 
+	test('the headers of an answer are walked through as those of the standard', async (t) => {
+		const upstream = await httpUpstream(t, (_request, response) => void response.writeHead(200, { 'x-a': '1', 'x-b': '2' }).end());
+		const code = `
+			const { headers } = await fetch(parameters.url);
+			const told = [];
+			headers.forEach((value, name) => told.push([name, value]));
+			const ways = [told, [...headers], [...headers.entries()], [...headers.keys()].map((name, at) => [name, [...headers.values()][at]])];
+			return ways.map((pairs) => Object.fromEntries(pairs)).map((all) => [all["x-a"], all["x-b"]]);`;
+		const { structured } = await runCode(code, { parameters: { url: upstream.origin }, call: codeCall(t, { codeMayFetch: true }) });
+		assert.deepEqual(structured, new Array(4).fill(['1', '2']));
+	});
+
 	test('accepts `null` as no options, and fails only by rejecting its promise', async (t) => {
 		const upstream = await httpUpstream(t, (_request, response) => void response.end('ok'));
 		const call = codeCall(t, { codeMayFetch: true });

@@ -185,6 +185,9 @@ export function preludeWeb({ host, mayRequest, parse, stringify, define, wait, f
 		headers: {
 			get: (name: unknown): string | null => received.get(String(name).toLowerCase()) ?? null,
 			has: (name: unknown): boolean => received.has(String(name).toLowerCase()),
+			forEach: (each: (value: string, name: string) => void): void => received.forEach((value, name) => void each(value, name)),
+			keys: () => received.keys(),
+			values: () => received.values(),
 			entries: () => received.entries(),
 			[Symbol.iterator]: () => received.entries(),
 		},

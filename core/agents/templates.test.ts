@@ -28,6 +28,8 @@ describe('a placeholder gives', () => {
 		['{{input.n | default(3)}}', 3],
 		['{{input.none | default("}}")}}', '}}'],
 		['{{input.none | default({"a": [1]}) | json}}', '{"a":[1]}'],
+		['{{input.b.c.1.d}}', 'x'],
+		['{{input.b.c.9}}', null],
 		['{{input.a[0]}}', null],
 		['{{input.b.c.length}}', null],
 		['{{input.constructor}}', null],

@@ -38,6 +38,7 @@ const MAX_KNOWN_CHARS = 10_000;
 const NAME = /^[\p{L}_$][\p{L}\p{N}_$-]*/u;
 const MEMBER = /^[\p{L}\p{N}_$][\p{L}\p{N}_$-]*/u;
 const INDEX = /^\[(\d{1,9})\]/;
+const DIGITS = /^\d{1,9}$/;
 const QUOTED = /^\[("(?:[^"\\]|\\.)*")\]/;
 const DEFAULT = /^default\((.*)\)$/s;
 
@@ -158,7 +159,8 @@ function jsonOf(text: string): Json | undefined {
 export function lookUp(path: readonly Step[], scope: Scope): Json | undefined {
 	let at: Json | undefined = scope;
 	for (const step of path) {
-		if (Array.isArray(at)) at = typeof step === 'number' ? at[step] : undefined;
+		// An index after a dot is what other languages of templates write.
+		if (Array.isArray(at)) at = typeof step === 'number' || DIGITS.test(step) ? at[Number(step)] : undefined;
 		else if (isObject(at) && Object.hasOwn(at, step)) at = at[step];
 		else return undefined;
 	}

@@ -58,6 +58,22 @@ test('JSON behind the status of a failure, and in one of several texts, is redac
 	assert.deepEqual(JSON.parse(shown(noted, more) ?? ''), [hidden, 'A [note].']);
 });
 
+test('members with the name of a secret are hidden within a text, too', () => {
+	const inner = JSON.stringify({ user: 'ada', password: 'can"ary', n: 1 });
+	const cases: [text: string, shown: string][] = [
+		[`Said ${inner} and went.`, 'Said {"user":"ada","password":"[redacted]","n":1} and went.'],
+		[`Said ${JSON.stringify(inner)}.`, String.raw`Said "{\"user\":\"ada\",\"password\":\"[redacted]\",\"n\":1}".`],
+		['sent {"pin": 1234, "open": 2}', 'sent {"pin":"[redacted]", "open": 2}'],
+		['sent {"clientSecret": {"a": "canary"}, "b": 1}', 'sent {"clientSecret":"[redacted]"'],
+		['cut {"access_token": "canary', 'cut {"access_token":"[redacted]"'],
+		['the "password": of the user, "spinner": 5', 'the "password":"[redacted]" the user, "spinner": 5'],
+	];
+	for (const [text, expected] of cases) {
+		assert.deepEqual(parsed({ text }), { text: expected });
+		assert.equal(JSON.parse(shown(resultOf(text)) ?? ''), expected);
+	}
+});
+
 test('JSON that was cut is left out, since nobody can tell what is in it; other texts with brackets are shown', () => {
 	const begun = '{"customer":{"email":"canary';
 	const cut: RunResult = { content: [begun, '[Cut: the first 28 of 900 bytes.]'].map((text) => ({ type: 'text', text })) };

@@ -17,9 +17,21 @@ const MAX_PARSED_CHARS = 64 * 1024;
 const JSON_BEGINS = /^[ \t]*(?:\{\s*["}]|\[\s*[[{"\]])/m;
 /** Texts are looked at a little beyond the cut, so that what a pattern finds is not halved by it. */
 const BEYOND = 256;
-/** Names of members that are hidden always. */
-const SECRET_NAME =
-	/pass(?:word|wd|phrase|code)|secret|token|api[-_]?key|authorization|credential|private[-_]?key|cookie|^(?:pwd|pin|cvv|cvc|otp|ssn|iban)$/i;
+/** Names of members that are hidden always: with such a part, and whole ones. */
+const PARTS = 'pass(?:word|wd|phrase|code)|secret|token|api[-_]?key|authorization|credential|private[-_]?key|cookie';
+const WHOLE = 'pwd|pin|cvv|cvc|otp|ssn|iban';
+const SECRET_NAME = new RegExp(`${PARTS}|^(?:${WHOLE})$`, 'i');
+/**
+ * A member of such a name within a text, such as JSON in a line of prose or in a text that JSON holds, whose quotes are behind backslashes. An object or
+ * a list lasts to the end of the text, since nobody can tell where it ends. Lengths are bounded, so that the search takes as long as the text.
+ */
+const SECRET_MEMBER = new RegExp(
+	[
+		String.raw`(?<quote>\\{0,8}")(?<name>[^"\\]{0,64}?(?:${PARTS})[^"\\]{0,64}|${WHOLE})\k<quote>\s{0,8}:\s{0,8}`,
+		String.raw`(?:\k<quote>[^]*?(?:(?<!\\)\k<quote>|$)|[[{][^]*|[^\s,}\]]+)`,
+	].join(''),
+	'gi',
+);
 
 /** The payloads of one run; null: not kept. */
 export interface Payloads {
@@ -89,6 +101,9 @@ function partsOf(text: string): Json[] {
 	}
 }
 
+/** Returns a text without the values of members that have the name of a secret. */
+const withoutMembers = (text: string): string => text.replace(SECRET_MEMBER, `$<quote>$<name>$<quote>:$<quote>${REDACTED}$<quote>`);
+
 const leftOut = (json: string): string => `[JSON of ${json.length} characters]`;
 
 /** Writes JSON until it is long enough. */
@@ -106,7 +121,7 @@ class Writer {
 	write(value: Json | undefined, paths: Paths, depth: number): void {
 		if (this.#isFull) return;
 		if (paths.some(({ length }) => length === 0)) this.#add(REDACTED);
-		else if (typeof value === 'string') this.#add(value.slice(0, this.#maxChars));
+		else if (typeof value === 'string') this.#add(withoutMembers(value.slice(0, this.#maxChars)));
 		else if (typeof value === 'number') this.#number(value);
 		else if (typeof value !== 'object' || value === null) this.text += JSON.stringify(value ?? null);
 		else if (depth === MAX_DEPTH) this.#add(CUT);

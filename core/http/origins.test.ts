@@ -13,6 +13,14 @@ test('the PUBLIC_URL that matches Host is used, else the first; Host has no othe
 	for (const host of ['evil.example', 'b.example', '', undefined]) assert.equal(publicUrlOf(config, host), 'https://a.example');
 });
 
+test('a Host with the default port of the scheme is that without it', () => {
+	const config = configOf('https://a.example,https://b.example,http://c.example');
+	assert.equal(publicUrlOf(config, 'b.example:443'), 'https://b.example');
+	assert.equal(publicUrlOf(config, 'C.example:80'), 'http://c.example');
+	for (const host of ['b.example:80', 'c.example:443', 'b.example:8443'])
+		assert.equal(publicUrlOf(config, host), 'https://a.example', host);
+});
+
 test('trusted pages: PUBLIC_URL and FRONTEND_URL; loopback only while PUBLIC_URL is loopback (decisions, 19)', () => {
 	const published = configOf('https://a.example');
 	for (const origin of ['https://a.example', 'https://app.example']) assert.ok(isTrustedOrigin(published, origin), origin);

@@ -7,7 +7,13 @@ import { parseAddress } from '../kit/ip-addresses.ts';
 export function publicUrlOf(config: Config, host: string | undefined): string {
 	const [first, ...others] = config.publicUrls;
 	if (others.length === 0 || host === undefined) return first;
-	return config.publicUrls.find((url) => new URL(url).host === host.toLowerCase()) ?? first;
+	return config.publicUrls.find((url) => isHostOf(url, host.toLowerCase())) ?? first;
+}
+
+/** Tells whether a Host header names a URL's host; some proxies write the default port, too. */
+function isHostOf(url: string, host: string): boolean {
+	const { protocol, host: own, port } = new URL(url);
+	return own === host || (port === '' && `${own}:${protocol === 'https:' ? 443 : 80}` === host);
 }
 
 /** Whether an origin is PUBLIC_URL or FRONTEND_URL, whose pages may use the cookie. */

@@ -177,13 +177,17 @@ function annotate(schema: JsonObject, raw: JsonObject): void {
 	delete schema['readOnly'];
 }
 
+/** The name that Azure's documents have for `allowReserved` (AutoRest extensions). */
+const SKIPS_ENCODING = 'x-ms-skip-url-encoding';
+
 /** Names only the settings that the document gives; the executor knows the defaults of each location. */
 function serialization(raw: JsonObject, location: Location): JsonObject {
 	const { style, explode, allowReserved } = raw;
 	const wire: JsonObject = {};
 	if (typeof style === 'string' && STYLES[location].includes(style)) wire['style'] = style;
 	if (typeof explode === 'boolean') wire['explode'] = explode;
-	if (allowReserved === true && location === 'query') wire['allowReserved'] = true;
+	const isReserved = allowReserved === true || raw[SKIPS_ENCODING] === true;
+	if (isReserved && (location === 'query' || location === 'path')) wire['allowReserved'] = true;
 	return wire;
 }
 

@@ -74,6 +74,12 @@ test('style, explode and allowReserved are passed to the executor where they are
 	assert.deepEqual(argumentsOf(operation)['c'], { type: 'object' });
 });
 
+test('a path parameter may keep its slashes, by allowReserved or as Azure’s documents say it', async () => {
+	const wires = [{ arg: 'scope', name: 'scope', in: 'path', allowReserved: true }];
+	for (const more of [{ allowReserved: true }, { 'x-ms-skip-url-encoding': true }])
+		assert.deepEqual(wiresOf(await readOne('/{scope}/x', { parameters: [param('scope', 'path', more)] })), wires);
+});
+
 test('a path parameter that is not declared is added, one that is not in the path left out', async () => {
 	const operation = await readOne('/x/{a}/{b c}', { parameters: [param('z', 'path')] });
 	assert.deepEqual(operation.parameters['required'], ['a', 'b_c']);

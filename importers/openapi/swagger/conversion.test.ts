@@ -31,6 +31,12 @@ function requestOf(operation: Operation, args: JsonObject) {
 
 const argumentsOf = ({ parameters }: Operation): Record<string, JsonObject> => parameters['properties'] as Record<string, JsonObject>;
 
+test('a path parameter of Azure may keep its slashes', async () => {
+	const scope = { name: 'scope', in: 'path', required: true, type: 'string', 'x-ms-skip-url-encoding': true };
+	const operation = await readOne({ parameters: [scope] }, {}, '/{scope}/roles');
+	assert.equal(requestOf(operation, { scope: 'subscriptions/a b' }).url, 'https://api.example.com/subscriptions/a%20b/roles');
+});
+
 test('operations of x-ms-paths, which differ only in their query, are operations like others', async () => {
 	const get = (comp: string): object => {
 		const parameters = [{ $ref: '#/parameters/restype' }, { name: 'comp', in: 'query', required: true, type: 'string', enum: [comp] }];

@@ -42,7 +42,9 @@ export function convertParameter(raw: JsonObject): JsonObject {
 	const text = style || schema !== undefined ? null : asText(raw);
 	const parameter: JsonObject = { ...style, schema: schema ?? text ?? schemaOf(raw) };
 	const known = { name, in: location, description: text?.['description'] ?? description, required, deprecated, example };
-	for (const [key, value] of Object.entries(known)) if (value !== undefined) parameter[key] = value;
+	// Azure's documents have it, and it is read in those of OpenAPI 3, too.
+	const ofAzure = { 'x-ms-skip-url-encoding': raw['x-ms-skip-url-encoding'] };
+	for (const [key, value] of Object.entries({ ...known, ...ofAzure })) if (value !== undefined) parameter[key] = value;
 	return parameter;
 }
 

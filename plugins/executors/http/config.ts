@@ -145,7 +145,9 @@ const parameter = Joi.object<Parameter>({
 		.description('Location of the parameter'),
 	style,
 	explode,
-	allowReserved: Joi.boolean().description('Leave reserved characters of a query value as they are, except those that would end it'),
+	allowReserved: Joi.boolean().description(
+		'Leave reserved characters of a query or path value as they are, except those that would end it',
+	),
 	contentType: contentType.description('Write the whole value in this media type instead of a style'),
 	parts: parts.description('For a querystring that is a form: how each of its properties is written'),
 }).custom(fitting);

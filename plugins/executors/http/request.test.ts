@@ -174,6 +174,23 @@ for (const [value, segment] of CLIMBING)
 		assert.equal((await send(t, await recorder(t), { url: '/a/{id}' }, { id: value })).line, `GET /a/${segment} HTTP/1.1`);
 	});
 
+test('A path argument with allowReserved may be several segments, and may not climb', async (t) => {
+	const upstream = await recorder(t);
+	const config = { url: '/{scope}/roles', parameters: [{ arg: 'scope', name: 'scope', in: 'path', allowReserved: true }] };
+	for (const [scope, path] of [
+		['subscriptions/a b/groups/c:d', '/subscriptions/a%20b/groups/c:d/roles'],
+		['/subscriptions/a', '//subscriptions/a/roles'],
+		['a?x#y', '/a%3Fx%23y/roles'],
+		['a/..;/b', '/a/..%3B/b/roles'],
+		['a/%2e%2e%2fb', '/a/%252e%252e%252fb/roles'],
+		['a\\..\\b', '/a%5C..%5Cb/roles'],
+	])
+		assert.equal((await send(t, upstream, config, { scope: scope ?? '' })).line, `GET ${path} HTTP/1.1`);
+	for (const scope of ['a/../b', '..', '../b', 'a/.', 'a/./b', ''])
+		await assert.rejects(send(t, upstream, config, { scope }), withCode('validation_failed'), scope);
+	assert.equal(upstream.count(), 0);
+});
+
 test('Dots that become a segment only together are refused', async (t) => {
 	const upstream = await recorder(t);
 	for (const url of ['/a/.{id}/b', '/a/{id}{id}'])

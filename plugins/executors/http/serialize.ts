@@ -31,6 +31,12 @@ export function encodeReserved(text: string): string {
 	);
 }
 
+/**
+ * Keeps the reserved characters that a path may have, slashes too. Escapes are not kept, and neither are semicolons: servers that decode the one, or cut
+ * segments at the other, would read `..` there.
+ */
+const encodeInPath = (text: string): string => text.replace(/[^/:@!$&'()*+,=]+/g, percentEncode);
+
 const verbatim = (text: string): string => text;
 /** The pieces of a path and of a header repeat nothing of any length. */
 const free: Spend = () => undefined;
@@ -42,7 +48,7 @@ export function pathValue(parameter: Parameter, value: Json): string {
 		name: parameter.name,
 		style: parameter.style ?? 'simple',
 		explode: parameter.explode ?? false,
-		encode: percentEncode,
+		encode: parameter.allowReserved ? encodeInPath : percentEncode,
 		spend: free,
 	};
 	const shape = shapeOf(value);

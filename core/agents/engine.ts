@@ -219,11 +219,13 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		const answered = new Set<string>();
 		try {
 			const total = agent.pipeline.nodes.length;
-			let done = 0;
+			let [done, isWaiting] = [0, false];
 			for await (const seen of runs.follow(place, signal)) {
+				if (seen && hasRunEnded(seen)) return outputOf(open(await find(place)));
+				if (seen) isWaiting = seen.status === 'waiting';
+				// A question of an agent that it started is no change of the run itself.
+				if (isWaiting) await answerAll(place, { engine, agents, by: startedBy, options, answered });
 				if (!seen) continue;
-				if (hasRunEnded(seen)) return outputOf(open(await find(place)));
-				if (seen.status === 'waiting') await answerAll(place, { engine, agents, by: startedBy, options, answered, agentId });
 				if (told) {
 					const ended = (await engine.trace(place, { outputs: false })).filter(
 						({ status }) => status === 'success' || status === 'skipped',

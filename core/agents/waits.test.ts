@@ -7,6 +7,7 @@ import { type AgentWorld, agentWorld } from '../../test/helpers/agents.ts';
 import { until } from '../../test/helpers/clock.ts';
 import { graph } from '../../test/helpers/graphs.ts';
 import type { AgentQuestion } from '../contract/agents.ts';
+import type { GatewayError } from '../contract/errors.ts';
 import { NO_IDENTITY } from '../tools/no-identity.ts';
 
 let world: AgentWorld;
@@ -41,15 +42,52 @@ test('people are told of a question once, however often its run goes on, and of 
 	await world.engine.cancel(place(again.run.id));
 });
 
+const call = () => ({
+	...{ plugin: 'executor:agent', organizationId: world.organizationId, gateway: null, caller: null, shelf: null, identity: NO_IDENTITY },
+	...{ entry: null, signal: new AbortController().signal, listener: null },
+});
+
+test('the client of a tool is asked the questions of the agents that its own one runs, too, and is told where else they are answered', async () => {
+	const inner = await world.addAgent(graph('in>p p>q q>out', { in: ['start'], p: ask, q: ask, out: ['finish'] }));
+	const agent = await world.addAgent(
+		graph('in>s s>p p>out', { in: ['start'], s: ['sub', { agentId: inner.id }], p: ask, out: ['finish'] }),
+	);
+	const asked: AgentQuestion[] = [];
+	/** Returns the run of the inner agent, which is in the key of its questions. */
+	const nested = (): string => asked[0]?.key.split('/')[0] ?? '';
+	const run = (isAnswered: (key: string) => boolean, resume?: string) =>
+		world.desk.of(call()).run(
+			agent.id,
+			{},
+			{
+				...(resume !== undefined && { resume }),
+				answer: async (question) => {
+					asked.push(question);
+					return isAnswered(question.key) ? { ok: true } : null;
+				},
+			},
+		);
+	await assert.rejects(
+		run((key) => key.endsWith('/p')),
+		({ code, message }: GatewayError) => {
+			assert.equal(code, 'conflict');
+			assert.match(message, new RegExp(`POST /agents/${inner.id}/executions/${nested()}/approve`));
+			return true;
+		},
+	);
+	const executionId = asked[0]?.executionId ?? '';
+	assert.deepEqual(await run(() => true, executionId), { ok: true });
+	assert.deepEqual(
+		asked.map((one) => [one.executionId, one.key]),
+		[`${nested()}/p`, `${nested()}/q`, `${nested()}/q`, 'p'].map((each) => [executionId, each]),
+	);
+});
+
 test('a question that the client of a tool has answered waits for nobody any more, and is not asked again', async () => {
 	const agent = await world.addAgent(graph('in>p p>q q>out', { in: ['start'], p: ask, q: ask, out: ['finish'] }));
-	const call = {
-		...{ plugin: 'executor:agent', organizationId: world.organizationId, gateway: null, caller: null, shelf: null, identity: NO_IDENTITY },
-		...{ entry: null, signal: new AbortController().signal, listener: null },
-	};
 	const asked: AgentQuestion[] = [];
 	const run = (answers: readonly string[], resume?: string) =>
-		world.desk.of(call).run(
+		world.desk.of(call()).run(
 			agent.id,
 			{},
 			{

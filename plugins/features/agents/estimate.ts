@@ -75,7 +75,7 @@ async function byPipeline(agent: AgentRow, core: Core): Promise<Sums> {
 	const assumptions = [
 		`A token is ${CHARS_PER_TOKEN} characters of a prompt; placeholders stand for ${TYPICAL_INPUT} tokens together, at most for as many as the prompt has.`,
 		`An answer has ${TYPICAL_OUTPUT} tokens, at least 1, at most the limit of the node or connection, else ${DEFAULT_OUTPUT}.`,
-		'Each node asks its model once; at most as often as its `maxIterations` and the retries of its policy allow. Nodes inside a map are counted for one item.',
+		'Each node asks its model once; at most as often as its `maxIterations`, its `output.repair` and the retries of its policy allow. Nodes inside a map are counted for one item.',
 	];
 	if (nodes.length === 0)
 		return { min: 0, typical: 0, max: 0, assumptions: ['No node asks a model by itself: what its tools and agents cost is not known.'] };
@@ -122,14 +122,19 @@ async function costOfNode(organizationId: string, { data, config, providerId }: 
 	if (!model) return null;
 	const limit = numberIn(config, 'maxTokens') ?? numberIn(row.configuration, 'maxTokens') ?? DEFAULT_OUTPUT;
 	const retries = isObject(data['policy']) ? (numberIn(data['policy'] as JsonObject, 'retries') ?? 0) : 0;
+	const mayRepair = isObject(config['output']) && config['output']['repair'] === true;
 	const times = (numberIn(config, 'maxIterations') ?? 1) * (1 + retries);
 	const price = (inputTokens: number, outputTokens: number) => core.models.price(row, { model, inputTokens, outputTokens });
-	const [min, typical, max] = await Promise.all([
+	const mostInput = ask * 2 + TYPICAL_INPUT;
+	const [min, typical, once, repaired] = await Promise.all([
 		price(ask, 1),
 		price(ask + TYPICAL_INPUT, Math.min(limit, TYPICAL_OUTPUT)),
-		price(ask * 2 + TYPICAL_INPUT, limit),
+		price(mostInput, limit),
+		// The answer that does not fit is sent back.
+		mayRepair ? price(mostInput + limit, limit) : 0,
 	]);
-	return min === null || typical === null || max === null ? null : { min, typical, max: max * times };
+	if (min === null || typical === null || once === null || repaired === null) return null;
+	return { min, typical, max: (once + repaired) * times };
 }
 
 const numberIn = (data: JsonObject, name: string): number | undefined => {

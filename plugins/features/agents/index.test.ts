@@ -371,6 +371,15 @@ test('a cost is estimated of nodes that leave fields to their defaults, also in 
 	const { typical, max } = await estimateOf(agent);
 	const once = await estimateOf({ ...agent, data: { ...agent.data, maxIterations: 1 } });
 	assert.ok(typical > 0 && max > 9.9 * once.max, `${max} of ten answers, ${once.max} of one`);
+	const output = { schema: { type: 'object', properties: { text: { type: 'string' } } } };
+	const call = (repair: boolean) => ({
+		id: 'it',
+		type: 'llm_call',
+		data: { providerId, userPromptTemplate: 'Hi', output: { ...output, repair } },
+	});
+	const [unrepaired, repaired] = [await estimateOf(call(false)), await estimateOf(call(true))];
+	assert.equal(unrepaired.typical, repaired.typical);
+	assert.ok(repaired.max > 1.9 * unrepaired.max, `${repaired.max} of two answers, ${unrepaired.max} of one`);
 	const body = {
 		nodes: [
 			{ ...agent, id: 'greet' },

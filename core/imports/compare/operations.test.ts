@@ -327,6 +327,27 @@ const OPERATION: Case[] = [
 		'breaking',
 		'The way it is called changed (rootServer).',
 	],
+	[
+		'one more media type of the answer',
+		{ definition: { headers: { accept: 'application/json' } } },
+		{ definition: { headers: { accept: 'application/json, application/xml;q=0.9' } } },
+		'additive',
+		'The call was extended (headers).',
+	],
+	[
+		'another preferred media type of the answer',
+		{ definition: { headers: { accept: 'application/xml' } } },
+		{ definition: { headers: { accept: 'application/json, application/xml;q=0.9' } } },
+		'breaking',
+		'The way it is called changed (headers).',
+	],
+	[
+		'a media type of the answer less',
+		{ definition: { headers: { accept: 'application/json, text/csv;q=0.9' } } },
+		{ definition: { headers: { accept: 'application/json' } } },
+		'breaking',
+		'The way it is called changed (headers).',
+	],
 	['keys in another order', { definition: { x: { a: 1, b: [1] } } }, { definition: { x: { b: [1], a: 1 } } }, null, null],
 	[
 		'one more credential',

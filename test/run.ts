@@ -7,10 +7,8 @@ import { COMPILE_CACHE } from './helpers/compile-cache.ts';
 import { allSources, ROOT } from './rooms.ts';
 import { divided, fileOfGroup, GROUPS, RUN, testsIn } from './together.ts';
 
-/**
- * Files wait for sockets most of the time, so more of them run than a machine has cores. With five, two cores had nothing to do for a twelfth of the time.
- */
-const CONCURRENCY = 6;
+/** Files wait for sockets most of the time, so more of them run than a machine has cores. */
+const CONCURRENCY = 5;
 /**
  * The heap of each process, in megabytes. By default it begins small and grows by its collections, so that a process which runs many files
  * collects often: six of the groups took 292 s of CPU time with these, and 330 with the first alone.

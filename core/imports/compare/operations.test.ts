@@ -348,6 +348,13 @@ const OPERATION: Case[] = [
 		'breaking',
 		'The way it is called changed (headers).',
 	],
+	[
+		'a part of a form named accept',
+		{ definition: { parts: { accept: { a: 1 } } } },
+		{ definition: { parts: { accept: { a: 1 } } } },
+		null,
+		null,
+	],
 	['keys in another order', { definition: { x: { a: 1, b: [1] } } }, { definition: { x: { b: [1], a: 1 } } }, null, null],
 	[
 		'one more credential',

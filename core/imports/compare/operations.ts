@@ -173,8 +173,11 @@ function compareValues(before: Json | undefined, after: Json | undefined, moved:
 	if (!isObject(was) || !isObject(is)) return 'other';
 	const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
 	const isTold = (name: string): boolean => moved.movedMembers.has(name) && Object.hasOwn(was, name) !== Object.hasOwn(is, name);
-	const compare = (name: string): Difference =>
-		name === ACCEPT ? compareAccepted(was[name], is[name]) : compareValues(was[name], is[name], moved, depth + 1);
+	const compare = (name: string): Difference => {
+		const [one, other] = [was[name], is[name]];
+		const isAccept = name === ACCEPT && typeof one === 'string' && typeof other === 'string';
+		return isAccept ? compareAccepted(one, other) : compareValues(one, other, moved, depth + 1);
+	};
 	return worst(names.filter((name) => !isTold(name)).map(compare));
 }
 
@@ -182,9 +185,8 @@ function compareValues(before: Json | undefined, after: Json | undefined, moved:
 const ACCEPT = 'accept';
 
 /** Compares lists of media types: one more takes nothing from callers while the preferred one stays. */
-function compareAccepted(before: Json | undefined, after: Json | undefined): Difference {
+function compareAccepted(before: string, after: string): Difference {
 	if (before === after) return 'none';
-	if (typeof before !== 'string' || typeof after !== 'string') return 'other';
 	const [was, is] = [before.split(', '), after.split(', ')];
 	return was[0] === is[0] && was.every((type) => is.includes(type)) ? 'grown' : 'other';
 }

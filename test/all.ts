@@ -1,5 +1,5 @@
-// `npm test [options of node --test]`: checks types and lints while the tests already run, since TypeScript keeps only one core busy, for ten
-// seconds. What fails there ends the tests.
+// `npm test [options of node --test]`: checks types and lints while the tests already run, since TypeScript keeps only one core busy. What
+// fails there ends the tests.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -15,6 +15,8 @@ interface Answering {
 	answered: Set<string>;
 }
 
+type Asking = Answering & Required<Pick<AgentRunOptions, 'answer'>>;
+
 /** The answer to a question was refused, so the run has no way on. */
 export class Unanswerable extends Error {}
 
@@ -23,17 +25,18 @@ export class Unanswerable extends Error {}
  * Unanswerable
  */
 export async function answerAll(place: ExecutionPlace, answering: Answering): Promise<void> {
-	if (!answering.options.answer) return;
+	const { answer } = answering.options;
+	if (!answer) return;
 	for (;;) {
 		const asked = await answering.engine.asked(place);
 		// Questions without an answer yet, which may come from elsewhere, are looked at again later.
-		if (!asked || !(await answerThoseOf(asked, place, answering))) return;
+		if (!asked || !(await answerThoseOf(asked, place, { ...answering, answer }))) return;
 	}
 }
 
 /** Answers the questions of one run. @param top the run of the call @returns whether there was one that had not been answered */
-async function answerThoseOf({ agentId, runId: id }: AskedPlace, top: ExecutionPlace, answering: Answering): Promise<boolean> {
-	const { engine, agents, by, options, answered } = answering;
+async function answerThoseOf({ agentId, runId: id }: AskedPlace, top: ExecutionPlace, asking: Asking): Promise<boolean> {
+	const { engine, agents, by, answered } = asking;
 	const { organizationId } = top;
 	let isAny = false;
 	for (const { key: own, message, schema, approvers } of await engine.waiting({ organizationId, id })) {
@@ -42,10 +45,10 @@ async function answerThoseOf({ agentId, runId: id }: AskedPlace, top: ExecutionP
 		answered.add(key);
 		isAny = true;
 		const question = { executionId: top.id, key, message, schema, isRestricted: approvers !== null };
-		const answer = await options.answer?.(question).catch((cause: unknown) => {
+		const answer = await asking.answer(question).catch((cause: unknown) => {
 			throw new Unanswerable('The question was not answered.', { cause });
 		});
-		if (answer === null || answer === undefined) throw elsewhere(agentId, id);
+		if (answer === null) throw elsewhere(agentId, id);
 		try {
 			await engine.answer({ organizationId, id }, own, answer);
 			// Another call that waits for the same run asks it no more.

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core';
 import spectralRulesets from '@stoplight/spectral-rulesets';
+import { sampled } from '../helpers/sampled.ts';
 import { type SharedService, send, sharedService } from '../helpers/service.ts';
 
 /** Accepted findings, each with the reason why it stays. */
@@ -40,8 +41,25 @@ async function lintWithSpectral(source: string): Promise<Finding[]> {
 	return results.map(({ code, message, path }) => [`spectral ${code}`, `${message} at ${path.join('/')}`]);
 }
 
+/** Returns the document with a part of its paths, since Spectral takes six seconds of CPU time for all, and with what they refer to. */
+function sampleOf(source: string): string {
+	const document = JSON.parse(source);
+	const paths = Object.fromEntries(sampled(Object.entries(document.paths), 5));
+	// Schemes of security are referred to by their names.
+	const { securitySchemes = {}, ...named } = document.components as Record<string, Record<string, unknown>>;
+	const kept: Record<string, Record<string, unknown>> = { securitySchemes };
+	const open: unknown[] = [paths];
+	for (const part of open)
+		for (const [, kind = '', name = ''] of JSON.stringify(part).matchAll(/"#\/components\/(\w+)\/([^"/]+)/g)) {
+			if (named[kind]?.[name] === undefined || kept[kind]?.[name] !== undefined) continue;
+			kept[kind] = { ...kept[kind], [name]: named[kind][name] };
+			open.push(named[kind][name]);
+		}
+	return JSON.stringify({ ...document, paths, components: kept });
+}
+
 test('Redocly and Spectral have nothing to say of the document but what has a reason', async () => {
-	const findings = [...(await lintWithRedocly(text)), ...(await lintWithSpectral(text))];
+	const findings = [...(await lintWithRedocly(text)), ...(await lintWithSpectral(sampleOf(text)))];
 	const unexplained = findings.filter((finding) => REASONS[finding[0]] === undefined && !isOfProvider(finding));
 	assert.deepEqual(unexplained, [], 'mend the document, or say in REASONS why it stays as it is');
 	const said = new Set(findings.map(([rule]) => rule));

@@ -7,13 +7,14 @@ import type { JsonObject, ToolResult } from '../../../core/contract/nouns.ts';
 import { SANDBOX_CASES, type SandboxCase } from '../../../test/catalog/sandbox.ts';
 import { isBeforeTimer } from '../../../test/helpers/clock.ts';
 import { codeCall, runCode } from '../../../test/helpers/javascript.ts';
+import { rounds } from '../../../test/helpers/sampled.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';
 
 /**
  * Deadlines of attacks that nothing but their time ends, of those that their memory or their depth may end before, and of those that end by
  * themselves: the longest that a tool may have.
  */
-const [ENDLESS_MS, SHORT_MS, LONG_MS] = [100, 400, 30_000];
+const [ENDLESS_MS, SHORT_MS, LONG_MS] = [100, rounds({ few: 200, all: 400 }), 30_000];
 /**
  * The longest overrun of a deadline, since a thread may have to start first. test/bench/promises.ts measures how long a run goes on after
  * its time.

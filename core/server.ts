@@ -26,6 +26,10 @@ import { OFF, type Telemetry } from './telemetry/telemetry.ts';
 const LINGER_MS = 1000;
 /** The time in which what was sent on a connection that has been idle for too long is still read. */
 const UNUSED_MS = 1000;
+/**
+ * Tags that a proxy weakened, as proxies do that compress answers. Conditions on reads compare weakly (RFC 9110 §13.1.2), and hapi does not.
+ */
+const WEAK = /(^|,)\s*W\//g;
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 interface Parts extends DoorParts {
@@ -176,6 +180,8 @@ function admit(request: Request, h: ResponseToolkit, { server, reserved, door, e
 	if (reserved.isGatewayPath(request.path)) {
 		return open && isOfDoor(request.path) ? leave(request, h, open.atGateways, door) : h.continue;
 	}
+	const tags = headers['if-none-match'];
+	if (tags !== undefined) headers['if-none-match'] = tags.replace(WEAK, '$1');
 	const { path, settings } = knownRoute(server, request);
 	activeSpan()?.route(path);
 	const { plugins = {} } = settings;

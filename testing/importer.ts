@@ -163,6 +163,18 @@ function describeSample(
 		}
 	});
 
+	const { normalize } = importer;
+	if (normalize)
+		test('a definition is normalized once and for all, and stays as it was', async () => {
+			for (const { key, definition } of (await read(sample)).operations) {
+				const text = JSON.stringify(definition);
+				const normalized = normalize(definition);
+				assert.equal(JSON.stringify(definition), text, key);
+				assert.deepEqual(JSON.parse(JSON.stringify(normalized)), normalized, `${key}: JSON`);
+				assert.deepEqual(normalize(normalized), normalized, key);
+			}
+		});
+
 	test('its tools are such as their executor takes', async () => {
 		const known = executors ?? (await usualExecutors());
 		for (const operation of (await read(sample)).operations) {

@@ -187,6 +187,11 @@ export interface SchemaImporter<C = unknown, O = unknown> extends Base<C, O> {
 	/** Members of definitions that describe the messages in another form than the schemas do: a change of these is reported by the schemas. */
 	messageTypes?: readonly string[];
 	/**
+	 * Returns a definition in the form in which it is compared with the one of another import: two that make the same calls are the same in
+	 * it, whether or not they name what is assumed without them.
+	 */
+	normalize?(definition: JsonObject): JsonObject;
+	/**
 	 * Fetches the description from the endpoint at `url`, for APIs that describe themselves (introspection). Runs in core's worker when a
 	 * GET of `schemaUrl` returned no description. @throws schema_invalid, whose message ends a sentence on why it cannot be fetched
 	 */

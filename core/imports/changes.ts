@@ -2,8 +2,9 @@
 // read.
 
 import { setImmediate } from 'node:timers/promises';
+import type { SchemaImporter } from '../contract/kinds.ts';
 import { cleanText } from '../kit/clean-text.ts';
-import type { ImportReader, OperationChange } from '../store/store.ts';
+import type { ImportReader, OperationChange, OperationContent } from '../store/store.ts';
 import { compareOperations } from './compare/operations.ts';
 
 const MAX_LISTED = 2_000;
@@ -16,8 +17,11 @@ const TURN_MS = 8;
 const RANKS = ['removed', 'breaking', 'restored', 'additive', 'text', 'added'] as const;
 type Rank = (typeof RANKS)[number];
 
-/** @param messageTypes as of the importer */
-export function createImportReader(draft: ImportReader['draft'], messageTypes: readonly string[] = []): ImportReader {
+/** @param importer tells what of two definitions means the same */
+export function createImportReader(
+	draft: ImportReader['draft'],
+	{ messageTypes = [], normalize }: Pick<SchemaImporter, 'messageTypes' | 'normalize'> = {},
+): ImportReader {
 	const counts = { restored: 0, changed: 0, breaking: 0, additive: 0, text: 0 };
 	const listed: Record<Rank, OperationChange[]> = { removed: [], breaking: [], restored: [], additive: [], text: [], added: [] };
 	let turnEndsAt = performance.now() + TURN_MS;
@@ -32,6 +36,9 @@ export function createImportReader(draft: ImportReader['draft'], messageTypes: r
 		turnEndsAt = performance.now() + TURN_MS;
 	};
 
+	const normalized = (content: OperationContent): OperationContent =>
+		normalize ? { ...content, definition: normalize(content.definition) } : content;
+
 	return {
 		draft,
 		moved(change, { key, name }) {
@@ -39,7 +46,7 @@ export function createImportReader(draft: ImportReader['draft'], messageTypes: r
 			list(change, { key, name, change, kind, reasons: [] });
 		},
 		async differs({ key, name, isRestored, before, after }) {
-			const { kind, reasons } = await compareOperations(before, after, takeTurns, messageTypes);
+			const { kind, reasons } = await compareOperations(normalized(before), normalized(after), takeTurns, messageTypes);
 			if (kind !== null) counts[kind]++;
 			if (isRestored) counts.restored++;
 			else if (kind !== null) counts.changed++;

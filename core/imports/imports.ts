@@ -172,7 +172,7 @@ async function importOne(
 		const importer = importerOf(registry, api.type);
 		const reader = createImportReader(
 			(operation, bodies) => draftTool(importer, operation, { api, bodies, executors: executorsOf(registry) }),
-			importer.messageTypes,
+			importer,
 		);
 		return await commit(await begin(), result, { reader: isDry ? told(reader, isDry) : reader, hold: job?.hold, operations, isDry });
 	} catch (error) {

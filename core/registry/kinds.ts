@@ -91,7 +91,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		inRows: true,
 		members: {
 			...{ detect: must, rootless: Joi.boolean(), introspect: code, parse: must, tool: must },
-			messageTypes: Joi.array().items(Joi.string()),
+			...{ messageTypes: Joi.array().items(Joi.string()), normalize: code },
 		},
 	},
 	executor: {

@@ -1,6 +1,7 @@
 // Imports OpenAPI documents: every operation becomes a tool that calls it over HTTP.
 
 import type { SchemaImporter } from '../../core/index.ts';
+import { normalize } from './assumed.ts';
 import { detect } from './detect.ts';
 import { config, type ImportOptions } from './options.ts';
 import { toTool } from './tool.ts';
@@ -17,5 +18,6 @@ export default {
 		const { parse } = await import('./parse.ts');
 		return yield* parse(source, options, context);
 	},
+	normalize,
 	tool: toTool,
 } satisfies SchemaImporter<ImportOptions>;

@@ -114,7 +114,7 @@ test('an input object that requires itself is one that nobody can send', async (
 		importer,
 		'type Query { f(a: A!): Int g(a: A): Int h(b: B!): Int } input A { a: B! } input B { a: A! } input C { c: C }',
 	);
-	const reason = (name: string): string => `Its argument “${name}” requires an input object that requires itself.`;
+	const reason = (name: string): string => `Its argument “${name}” requires an input object that requires itself or a file (Upload).`;
 	assert.deepEqual(
 		operations.map(({ key, outcome, reasons }) => [key, outcome, ...reasons]),
 		[
@@ -166,4 +166,38 @@ test('a selection may be asked for where there are fields, unless an argument ha
 	assert.deepEqual([a?.args, a?.config['selectArgument']], [['_select'], '_select']);
 	assert.deepEqual([b?.args, b?.config['selectArgument']], [[], undefined]);
 	assert.deepEqual([c?.args, c?.config['selectArgument']], [['_select'], undefined]);
+});
+
+test('files cannot be given: what takes one is left out, what requires one is skipped, and both are told', async () => {
+	const { operations } = await readWith(
+		importer,
+		`scalar Upload
+		input Avatar { file: Upload! }
+		input Profile { name: String photo: Upload photos: [Upload!] avatar: Avatar }
+		type Query { none: Int }
+		type Mutation {
+			optional(name: String, file: Upload): Int
+			inside(profile: Profile!): Int
+			list(files: [Upload!]): Int
+			required(file: Upload!): Int
+			requiredList(files: [Upload!]!): Int
+			requiredInside(avatar: Avatar!): Int
+		}`,
+	);
+	const told = new Map(operations.map((operation) => [operation.key.replace('mutation.', ''), operation]));
+	const of = (name: string): Operation => told.get(name) ?? assert.fail(name);
+	const outcomes = [...told].map(([name, { outcome, reasons }]) => [name, outcome, reasons.join(' ')]);
+	assert.deepEqual(outcomes.slice(1), [
+		['optional', 'degraded', 'What takes a file (Upload) is left out: “file”.'],
+		['inside', 'degraded', 'What takes a file (Upload) is left out: “Profile.photo, Profile.photos, Avatar.file”.'],
+		['list', 'degraded', 'What takes a file (Upload) is left out: “files”.'],
+		['required', 'skipped', 'Its argument “file” is a file (Upload), and tools send none.'],
+		['requiredList', 'skipped', 'Its argument “files” is a file (Upload), and tools send none.'],
+		['requiredInside', 'skipped', 'Its argument “avatar” requires an input object that requires itself or a file (Upload).'],
+	]);
+	assert.deepEqual(Object.keys(propertiesOf(of('optional'))), ['name']);
+	assert.equal(of('optional').definition['query'], 'mutation optional($name: String) { optional(name: $name) }');
+	const check = compileArguments(of('inside').parameters);
+	assert.deepEqual(check({ profile: { name: 'a', avatar: null } }), []);
+	for (const profile of [{ photo: 'a' }, { avatar: {} }, { avatar: { file: 'a' } }]) assert.notDeepEqual(check({ profile }), []);
 });

@@ -21,10 +21,12 @@ import {
 	WholeSchemas,
 } from '../../core/index.ts';
 import { SELECT } from './config.ts';
-import { convertDefinition, convertType, describe, isEndless, type References } from './inputs.ts';
+import { convertDefinition, convertType, describe, filesOf, isEndless, isFile, type References } from './inputs.ts';
 
 /** The longest name of an argument for models; longer ones are shortened, and the document maps them back. */
 const MAX_NAME_CHARS = 64;
+/** The most fields that one sentence names. */
+const MAX_NAMED = 5;
 interface Limits {
 	chars: number;
 	/** The longest chain of definitions that refer to each other. */
@@ -55,6 +57,8 @@ interface Definition {
 	schema: JsonObject;
 	references: References;
 	sizeBytes: number;
+	/** The fields that take files, as `Type.field`. */
+	files: string[];
 }
 
 /** The state that all operations of one schema share. */
@@ -69,11 +73,14 @@ export const createInputs = (): Inputs => ({ definitions: new Map(), endless: ne
 /** Tells why no value can satisfy the argument; null when one can. */
 export function argumentFault({ name, type }: GraphQLArgument, { endless }: Inputs): string | null {
 	if (!isInputType(type)) return `its argument ${quote(name)} has a type that cannot be sent`;
-	return isEndless(type, endless) ? `its argument ${quote(name)} requires an input object that requires itself` : null;
+	if (!isEndless(type, endless)) return null;
+	if (isFile(type)) return `its argument ${quote(name)} is a file (Upload), and tools send none`;
+	return `its argument ${quote(name)} requires an input object that requires itself or a file (Upload)`;
 }
 
 /** @param selectable whether the answer has fields to choose from. @param faults collects the losses */
-export function convertArguments(args: readonly GraphQLArgument[], selectable: boolean, inputs: Inputs, faults: Set<string>): Signature {
+export function convertArguments(all: readonly GraphQLArgument[], selectable: boolean, inputs: Inputs, faults: Set<string>): Signature {
+	const args = all.filter(({ type }) => !isFile(type));
 	const references: References = new Set();
 	const names = shortNames(args);
 	const members = args.map((arg, index) => ({ name: names[index] ?? arg.name, arg, schema: convertArgument(arg, references) }));
@@ -81,15 +88,17 @@ export function convertArguments(args: readonly GraphQLArgument[], selectable: b
 	const properties = Object.fromEntries(members.map(({ name, schema }) => [name, schema]));
 	if (selects) properties[SELECT] = SELECTION;
 	const required = members.filter(({ arg }) => isRequiredArgument(arg)).map(({ name }) => name);
-	const join = ({ chars, levels }: Limits): CutSchema => {
-		const { definitions, left } = closeOver(references, { chars: chars - JSON.stringify(properties).length, levels }, inputs);
+	const unsent = all.filter(({ type }) => isFile(type)).map(({ name }) => name);
+	const join = ({ chars, levels }: Limits): CutSchema & { files: string[] } => {
+		const { definitions, left, files } = closeOver(references, { chars: chars - JSON.stringify(properties).length, levels }, inputs);
 		const parameters: JsonSchema = { type: 'object', properties };
 		if (required.length > 0) parameters['required'] = required;
 		parameters['additionalProperties'] = false;
 		if (Object.keys(definitions).length > 0) parameters['$defs'] = definitions;
-		return { parameters, left };
+		return { parameters, left, files: [...unsent, ...files] };
 	};
-	const { parameters, left } = join(SHOWN);
+	const { parameters, left, files } = join(SHOWN);
+	if (files.length > 0) faults.add(`what takes a file (Upload) is left out: ${quote(files.slice(0, MAX_NAMED).join(', '))}`);
 	const { whole, reason } = inputs.wholes.settle(left, () => join(WHOLE));
 	if (reason !== null) faults.add(reason);
 	return {
@@ -124,9 +133,9 @@ function shortNames(args: readonly GraphQLArgument[]): string[] {
 	});
 }
 
-/** Collects every definition that is reached, within the limits. */
-function closeOver(references: References, limits: Limits, inputs: Inputs): { definitions: JsonObject; left: string[] } {
-	const kept = nearest(references, limits.chars, inputs);
+/** Collects every definition that is reached, within the limits, and the fields of all that take files. */
+function closeOver(references: References, limits: Limits, inputs: Inputs): { definitions: JsonObject; left: string[]; files: string[] } {
+	const { kept, files } = nearest(references, limits.chars, inputs);
 	const definitions: JsonObject = {};
 	const left: string[] = [];
 	// The order is the compiler's, which overflows on long chains of definitions.
@@ -138,23 +147,29 @@ function closeOver(references: References, limits: Limits, inputs: Inputs): { de
 		for (const next of definition?.references ?? []) add(next, level + 1);
 	};
 	for (const type of references) add(type, 0);
-	return { definitions, left };
+	return { definitions, left, files };
 }
 
 /** Chooses the definitions that fit, the nearest first. */
-function nearest(references: References, maxBytes: number, inputs: Inputs): Map<GraphQLInputObjectType | GraphQLEnumType, Definition> {
+function nearest(
+	references: References,
+	maxBytes: number,
+	inputs: Inputs,
+): { kept: Map<GraphQLInputObjectType | GraphQLEnumType, Definition>; files: string[] } {
+	const files: string[] = [];
 	const kept = new Map<GraphQLInputObjectType | GraphQLEnumType, Definition>();
 	const reached = new Set(references);
 	let sizeBytes = 0;
 	// A set that grows while it is walked is walked to its end.
 	for (const type of reached) {
 		const definition = definitionOf(type, inputs);
+		files.push(...definition.files);
 		if (sizeBytes + definition.sizeBytes > maxBytes) continue;
 		sizeBytes += definition.sizeBytes;
 		kept.set(type, definition);
 		for (const next of definition.references) reached.add(next);
 	}
-	return kept;
+	return { kept, files };
 }
 
 function definitionOf(type: GraphQLInputObjectType | GraphQLEnumType, { definitions }: Inputs): Definition {
@@ -162,7 +177,8 @@ function definitionOf(type: GraphQLInputObjectType | GraphQLEnumType, { definiti
 	if (known) return known;
 	const references: References = new Set();
 	const schema = convertDefinition(type, references);
-	const definition = { schema, references, sizeBytes: JSON.stringify(schema).length + type.name.length + 4 };
+	const sizeBytes = JSON.stringify(schema).length + type.name.length + 4;
+	const definition = { schema, references, sizeBytes, files: filesOf(type).map((name) => `${type.name}.${name}`) };
 	definitions.set(type, definition);
 	return definition;
 }

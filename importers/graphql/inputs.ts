@@ -6,6 +6,7 @@ import {
 	type GraphQLInputObjectType,
 	type GraphQLInputType,
 	type GraphQLScalarType,
+	getNamedType,
 	isEnumType,
 	isInputObjectType,
 	isInputType,
@@ -48,6 +49,19 @@ const SCALARS: Readonly<Record<string, JsonObject>> = {
 	Long: { type: NUMBER_OR_TEXT },
 };
 const BUILT_IN = ['Int', 'Float', 'String', 'Boolean', 'ID'];
+
+/**
+ * Whether values of the type hold files, which clients send beside `variables` (the GraphQL multipart request specification, whose servers name
+ * their scalar so): a tool has none.
+ */
+export function isFile(type: GraphQLInputType): boolean {
+	const named = getNamedType(type);
+	return isScalarType(named) && named.name === 'Upload';
+}
+
+/** Lists the fields of an input object that no tool can give. */
+export const filesOf = (type: GraphQLInputObjectType | GraphQLEnumType): string[] =>
+	isEnumType(type) ? [] : Object.values(type.getFields()).flatMap(({ name, type: of }) => (isInputType(of) && isFile(of) ? [name] : []));
 
 /** @returns the schema of an argument or field of this type, null included where the type admits it */
 export function convertType(type: GraphQLInputType, references: References): JsonObject {
@@ -100,8 +114,10 @@ function orNull(schema: JsonObject): JsonObject {
 export function convertDefinition(type: GraphQLInputObjectType | GraphQLEnumType, references: References): JsonObject {
 	const words = describe(type.description);
 	if (isEnumType(type)) return { ...convertEnum(type), ...words };
-	const fields = Object.values(type.getFields()).filter((field) => isInputType(field.type));
-	const required = fields.filter(isRequiredInputField).map(({ name }) => name);
+	const all = Object.values(type.getFields()).filter((field) => isInputType(field.type));
+	const fields = all.filter((field) => !isFile(field.type));
+	// No value is valid where one of them requires a file.
+	const required = all.filter(isRequiredInputField).map(({ name }) => name);
 	return {
 		type: 'object',
 		...words,
@@ -128,9 +144,14 @@ export function describe(
 	return text === '' ? {} : { description: text };
 }
 
-/** Tells whether every value of the type would have to hold another of the same type without end (§3.10, "Circular References"). */
+/**
+ * Tells whether every value of the type would have to hold a file, or another of the same type without end (§3.10, "Circular
+ * References").
+ */
 export function isEndless(type: GraphQLInputType, known: Map<GraphQLInputObjectType, boolean>, chain = 0): boolean {
-	if (!isNonNullType(type) || !isInputObjectType(type.ofType)) return false;
+	if (!isNonNullType(type)) return false;
+	if (isFile(type)) return true;
+	if (!isInputObjectType(type.ofType)) return false;
 	const object = type.ofType;
 	const found = known.get(object);
 	if (found !== undefined) return found;

@@ -35,6 +35,8 @@ const MAX_WRAPPERS = 8;
 const MAX_DESCRIPTION_CHARS = 500;
 /** Headers that the executor derives from the part itself. */
 const OWN_HEADER = /^content-(?:type|disposition)$/i;
+/** Keywords that say nothing of the values. */
+const ANNOTATIONS = ['title', 'description', 'deprecated', 'readOnly', 'writeOnly'];
 const TEXTUAL = /^text\/|[/+]json$|[/+]xml$/;
 const XML = /[/+]xml(?:;|$)/i;
 /** The encodings that leave bytes as they are (RFC 2045 §6.2). */
@@ -142,12 +144,15 @@ function unwrapped(field: Json | undefined, root: JsonObject, hops = 0): { schem
 }
 
 /** Recognizes a file: `format: binary` in 3.0; in 3.1 a string of a media type that is neither text nor encoded already (§4.8.14.5). */
-function isFile({ type, format, contentMediaType, contentEncoding }: JsonObject, hint: Json | undefined): boolean {
+function isFile(schema: JsonObject, hint: Json | undefined): boolean {
+	const { type, format, contentMediaType, contentEncoding } = schema;
 	if (type === 'file') return true;
 	const encoding = typeof contentEncoding === 'string' ? contentEncoding.toLowerCase() : contentEncoding;
 	if ((type !== 'string' && type !== undefined) || (encoding !== undefined && !IDENTITIES.includes(encoding))) return false;
 	if (format === 'binary' || encoding === 'binary') return true;
-	const mediaType = contentMediaType ?? (isObject(hint) && type === 'string' ? hint['contentType'] : undefined);
+	// 3.1 lets the type of bytes out, and only `encoding` says what they are.
+	const isOpen = type === 'string' || Object.keys(schema).every((keyword) => ANNOTATIONS.includes(keyword));
+	const mediaType = contentMediaType ?? (isObject(hint) && isOpen ? hint['contentType'] : undefined);
 	return typeof mediaType === 'string' && format === undefined && !TEXTUAL.test(mediaType);
 }
 

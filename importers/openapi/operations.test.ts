@@ -202,6 +202,25 @@ test('an optional file is a file, however the document writes it', async () => {
 	assert.equal(converted['wrapped']?.['description'], 'A face.');
 });
 
+test('a part without a type is a file where its encoding names a media type that is no text', async () => {
+	const properties = { face: { description: 'A face.' }, note: {}, data: {}, any: {}, shaped: { minimum: 1 } };
+	const encoding = {
+		face: { contentType: 'image/png, image/jpeg' },
+		note: { contentType: 'text/plain' },
+		data: { contentType: 'application/json' },
+		shaped: { contentType: 'image/png' },
+	};
+	const operation = await readOne('/x', {
+		requestBody: { content: { 'multipart/form-data': { schema: { type: 'object', properties }, encoding } } },
+	});
+	assert.deepEqual((operation.definition['requestBody'] as JsonObject)['parts'], {
+		face: { binary: true, contentType: 'image/png, image/jpeg' },
+		note: { contentType: 'text/plain' },
+		data: { contentType: 'application/json' },
+		shaped: { contentType: 'image/png' },
+	});
+});
+
 test('a file whose contentEncoding says that its bytes are not encoded is a file, and one in base64 is a text', async () => {
 	const properties = {
 		binary: { type: 'string', contentMediaType: 'application/octet-stream', contentEncoding: 'binary' },

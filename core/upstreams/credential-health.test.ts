@@ -33,3 +33,14 @@ test('a token server that refuses is told at once, and what another replica told
 	other.health.answered(API, 204);
 	assert.deepEqual(other.told, [true]);
 });
+
+test('an alert that ended without a good answer, as that of a removed credential, leaves no refusals to the next credential', () => {
+	const { health, told } = watched();
+	for (const status of [401, 401, 401, 401]) health.answered(API, status);
+	health.know([API]);
+	health.know([]);
+	for (const status of [401, 401]) health.answered(API, status);
+	assert.deepEqual(told, [false]);
+	health.answered(API, 401);
+	assert.deepEqual(told, [false, false]);
+});

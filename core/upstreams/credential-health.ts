@@ -21,9 +21,11 @@ export class CredentialHealth {
 		this.#changed = changed;
 	}
 
-	/** Learns which credentials were told not to work. */
+	/** Learns which credentials were told not to work. The refusals of one of which that is no longer said may be those of another one. */
 	know(broken: readonly OfApi[]): void {
-		this.#broken = new Set(broken.map(({ id }) => id));
+		const told = new Set(broken.map(({ id }) => id));
+		for (const id of this.#broken) if (!told.has(id)) this.#refusals.delete(id);
+		this.#broken = told;
 	}
 
 	/** Learns of an answer to a request with stored credentials. */

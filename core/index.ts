@@ -27,6 +27,7 @@ export { bodyOfSkill, fillSkill, writeSkill } from './contract/skill-document.ts
 export type * from './contract/skills.ts';
 export { headerNameFault, headerRules, headerValueFault, holdsSecret } from './egress/headers.ts';
 export { eventsOf, linesOf, type ServerSentEvent } from './egress/stream-text.ts';
+export { schemesByName } from './gateways/security-schemes.ts';
 export { parseFormBody, parseJson, parseMessage } from './http/body.ts';
 export { Feed } from './http/feed.ts';
 export {

@@ -37,6 +37,17 @@ async function cardOf(more: object = MODERN, options: FakeCallOptions = {}, conf
 	}
 }
 
+test('two rows of one method are two ways to log in', async () => {
+	const row = (name: string): Admission => ({ method: 'api_key', required: false, scheme: { type: 'apiKey', in: 'header', name } });
+	const admission = [row('X-Old'), row('X-New')];
+	const { body } = await cardOf(MODERN, { admission });
+	assert.deepEqual(body.securitySchemes, {
+		api_key: { apiKeySecurityScheme: { location: 'header', name: 'X-Old' } },
+		api_key_2: { apiKeySecurityScheme: { location: 'header', name: 'X-New' } },
+	});
+	assert.deepEqual(body.securityRequirements, [{ schemes: { api_key: { list: [] } } }, { schemes: { api_key_2: { list: [] } } }]);
+});
+
 test('a card of 1.0 names the interfaces, skills with schemas, and the ways to log in (CARD-STRUCT, CARD-PROTO)', async () => {
 	const { body } = await cardOf();
 	const url = 'https://gatehouse.example/acme/main';

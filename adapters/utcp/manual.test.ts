@@ -11,6 +11,7 @@ import { fakeRequest } from '../../testing/samples.ts';
 import { authOf } from './auth.ts';
 import { inputsOf } from './inputs.ts';
 import { ownManual } from './manual.ts';
+import { openApi } from './openapi.ts';
 
 const HOSTILE: readonly JsonSchema[] = [
 	{ type: 'object', properties: { any: true, none: false } },
@@ -62,6 +63,15 @@ test('a client that has the manual gets another one once callers log in otherwis
 	assert.equal((await manualOf('X-Old', tag)).status, 304);
 	const { status, body } = await manualOf('X-New', tag);
 	assert.deepEqual([status, String(body).includes('X-New')], [200, true]);
+});
+
+test('two rows of one method are two schemes of the OpenAPI document', async () => {
+	const row = (name: string): Admission => ({ method: 'api_key', required: false, scheme: { type: 'apiKey', in: 'header', name } });
+	await using fake = fakeCall({ tools: [], admission: [row('X-Old'), row('X-New')] });
+	const { body } = await openApi(fakeRequest({ method: 'GET' }), { discovery: 'full' }, fake.call);
+	const { security, components } = JSON.parse(String(body));
+	assert.deepEqual(security, [{ api_key: [] }, { api_key_2: [] }]);
+	assert.deepEqual([components.securitySchemes.api_key.name, components.securitySchemes.api_key_2.name], ['X-Old', 'X-New']);
 });
 
 test('references lead to where the schema is in the document', () => {

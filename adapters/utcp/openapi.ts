@@ -1,6 +1,15 @@
 // The twin of the manual: the same tools and methods as an OpenAPI document, for clients that read no manuals.
 
-import type { Admission, Call, Incoming, JsonObject, Reply, SecurityScheme, Tool } from '../../core/index.ts';
+import {
+	type Admission,
+	type Call,
+	type Incoming,
+	type JsonObject,
+	type Reply,
+	type SecurityScheme,
+	schemesByName,
+	type Tool,
+} from '../../core/index.ts';
 import { answer } from './document.ts';
 import type { Config } from './manual.ts';
 import { strictSchema } from './strict-schema.ts';
@@ -75,14 +84,11 @@ function pathOf({ name, description, parameters, outputSchema, annotations }: Re
 /** Each method is an alternative; where one admits everybody, nothing is needed. */
 function requirementsOf(admission: readonly Admission[]): JsonObject[] {
 	if (admission.some(({ scheme }) => scheme === null)) return [{}];
-	return told(admission).map(({ method }) => ({ [method]: [] }));
+	return [...schemesByName(admission).keys()].map((name) => ({ [name]: [] }));
 }
 
 const schemesOf = (admission: readonly Admission[]): JsonObject =>
-	Object.fromEntries(told(admission).map(({ method, scheme }) => [method, schemeOf(scheme)]));
-
-const told = (admission: readonly Admission[]): { method: string; scheme: SecurityScheme }[] =>
-	admission.flatMap(({ method, scheme }) => (scheme ? [{ method, scheme }] : []));
+	Object.fromEntries([...schemesByName(admission)].map(([name, scheme]) => [name, schemeOf(scheme)]));
 
 function schemeOf(scheme: SecurityScheme): JsonObject {
 	if (scheme.type !== 'oauth2') return { ...scheme };

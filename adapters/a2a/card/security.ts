@@ -1,6 +1,6 @@
 // The methods by which a gateway admits callers, as the security schemes of its card.
 
-import { type Admission, isObject, type JsonObject, type SecurityScheme } from '../../../core/index.ts';
+import { type Admission, isObject, type JsonObject, type SecurityScheme, schemesByName } from '../../../core/index.ts';
 
 export interface Security {
 	securitySchemes: JsonObject;
@@ -12,11 +12,11 @@ export interface Security {
 /** Each method is an alternative. Where one admits everybody, nothing is required. A method that does not tell is left out. */
 export function securityOf(admission: readonly Admission[]): Security {
 	const isOpen = admission.some(({ scheme }) => scheme === null);
-	const told = admission.flatMap(({ method, scheme }) => (scheme ? [{ method, scheme }] : []));
+	const told = [...schemesByName(admission)];
 	return {
 		isOpen,
-		securitySchemes: Object.fromEntries(told.map(({ method, scheme }) => [method, modern(scheme)])),
-		securityRequirements: isOpen ? [] : told.map(({ method }) => ({ schemes: { [method]: { list: [] } } })),
+		securitySchemes: Object.fromEntries(told.map(([name, scheme]) => [name, modern(scheme)])),
+		securityRequirements: isOpen ? [] : told.map(([name]) => ({ schemes: { [name]: { list: [] } } })),
 	};
 }
 

@@ -3,15 +3,24 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import Joi from 'joi';
 import { agentNodes } from '../../../test/helpers/agent-nodes.ts';
 import { type AgentWorld, agentWorld } from '../../../test/helpers/agents.ts';
 import { graph, type Nodes, work } from '../../../test/helpers/graphs.ts';
+import type { PipelineNode } from '../../contract/nodes.ts';
 import type { JsonObject } from '../../contract/nouns.ts';
 import type { Pipeline } from '../../store/store.ts';
 
+const CROWD: PipelineNode<{ agentIds: string[] }> = {
+	...{ kind: 'node', api: 1, name: 'crowd', summary: 'Names many agents.', effect: 'none' },
+	config: Joi.object({ agentIds: Joi.array().items(Joi.string()).required() }),
+	uses: ({ agentIds }) => agentIds.map((id, at) => ({ kind: 'agent', id, path: `/agentIds/${at}` })),
+	run: async () => ({ output: null }),
+};
+
 let world: AgentWorld;
 before(async () => {
-	world = await agentWorld(agentNodes());
+	world = await agentWorld([...agentNodes(), CROWD]);
 });
 after(() => world[Symbol.asyncDispose]());
 
@@ -168,4 +177,11 @@ test('sizes are bounded before anything else', async () => {
 		graph('in>m m>out', { in: START, m: ['each', { items: [], body } as unknown as JsonObject], out: FINISH }),
 		/bodies included/,
 	);
+});
+
+test('more rows than a pipeline may name: none of them is looked up', async () => {
+	const naming = (count: number): Pipeline =>
+		graph('in>a a>out', { in: START, a: ['crowd', { agentIds: Array.from({ length: count }, () => randomUUID()) }], out: FINISH });
+	await finds(naming(501), /^\/nodes A pipeline may name 500 tools, gateways, agents and LLM providers, and this one names 501\.$/);
+	assert.match((await check(naming(500))).join('\n'), /there is no agent/);
 });

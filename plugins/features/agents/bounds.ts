@@ -1,5 +1,7 @@
 // The bounds of an organization's agents and of what starts them.
 
+import { MAX_ROWS } from '../../../core/features.ts';
+
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
@@ -11,8 +13,8 @@ export const BOUNDS = {
 	/** Versions of an agent, of which the oldest give way, and the characters of all versions of an organization. */
 	versions: 100,
 	versionChars: 300_000_000,
-	/** Rows that an exported agent may name. */
-	references: 500,
+	/** Rows that an agent may name. */
+	references: MAX_ROWS,
 	/** Cases of a test, versions that it compares, runs of it at once, and its time and that of a case. */
 	cases: 20,
 	compared: 2,

@@ -46,7 +46,7 @@ export type * from './agents/agents.ts';
 export { contentOf, type TurnEvent } from './agents/chats/chats.ts';
 export type { Conversation, Wishes } from './agents/chats/conversation.ts';
 export type { Heard } from './agents/chats/heard.ts';
-export { MAX_ROWS } from './agents/checks/check-rows.ts';
+export { MAX_NAMED_ROWS } from './agents/checks/check-rows.ts';
 export { POLICY as nodePolicy } from './agents/policy.ts';
 export { alertLocation } from './alerts/messages.ts';
 export type { Config } from './config/config.ts';

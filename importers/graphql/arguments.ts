@@ -21,7 +21,7 @@ import {
 	WholeSchemas,
 } from '../../core/index.ts';
 import { SELECT } from './config.ts';
-import { convertDefinition, convertType, describe, filesOf, isEndless, isFile, type References } from './inputs.ts';
+import { convertDefinition, convertType, describe, filesOf, isFile, isImpossible, type References } from './inputs.ts';
 
 /** The longest name of an argument for models; longer ones are shortened, and the document maps them back. */
 const MAX_NAME_CHARS = 64;
@@ -64,16 +64,16 @@ interface Definition {
 /** The state that all operations of one schema share. */
 export interface Inputs {
 	definitions: Map<GraphQLInputObjectType | GraphQLEnumType, Definition>;
-	endless: Map<GraphQLInputObjectType, boolean>;
+	impossible: Map<GraphQLInputObjectType, boolean>;
 	wholes: WholeSchemas;
 }
 
-export const createInputs = (): Inputs => ({ definitions: new Map(), endless: new Map(), wholes: new WholeSchemas() });
+export const createInputs = (): Inputs => ({ definitions: new Map(), impossible: new Map(), wholes: new WholeSchemas() });
 
 /** Tells why no value can satisfy the argument; null when one can. */
-export function argumentFault({ name, type }: GraphQLArgument, { endless }: Inputs): string | null {
+export function argumentFault({ name, type }: GraphQLArgument, { impossible }: Inputs): string | null {
 	if (!isInputType(type)) return `its argument ${quote(name)} has a type that cannot be sent`;
-	if (!isEndless(type, endless)) return null;
+	if (!isImpossible(type, impossible)) return null;
 	if (isFile(type)) return `its argument ${quote(name)} is a file (Upload), and tools send none`;
 	return `its argument ${quote(name)} requires an input object that requires itself or a file (Upload)`;
 }

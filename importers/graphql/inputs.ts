@@ -148,7 +148,7 @@ export function describe(
  * Tells whether every value of the type would have to hold a file, or another of the same type without end (§3.10, "Circular
  * References").
  */
-export function isEndless(type: GraphQLInputType, known: Map<GraphQLInputObjectType, boolean>, chain = 0): boolean {
+export function isImpossible(type: GraphQLInputType, known: Map<GraphQLInputObjectType, boolean>, chain = 0): boolean {
 	if (!isNonNullType(type)) return false;
 	if (isFile(type)) return true;
 	if (!isInputObjectType(type.ofType)) return false;
@@ -156,9 +156,11 @@ export function isEndless(type: GraphQLInputType, known: Map<GraphQLInputObjectT
 	const found = known.get(object);
 	if (found !== undefined) return found;
 	if (chain > MAX_CHAIN) return true;
-	// The type counts as endless until it is known to end: meeting it again on the way closes a circle.
+	// The type counts as impossible until it is known to end: meeting it again on the way closes a circle.
 	known.set(object, true);
-	const endless = Object.values(object.getFields()).some((field) => isRequiredInputField(field) && isEndless(field.type, known, chain + 1));
-	known.set(object, endless);
-	return endless;
+	const impossible = Object.values(object.getFields()).some(
+		(field) => isRequiredInputField(field) && isImpossible(field.type, known, chain + 1),
+	);
+	known.set(object, impossible);
+	return impossible;
 }

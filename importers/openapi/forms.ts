@@ -150,7 +150,7 @@ function isFile(schema: JsonObject, hint: Json | undefined): boolean {
 	const encoding = typeof contentEncoding === 'string' ? contentEncoding.toLowerCase() : contentEncoding;
 	if ((type !== 'string' && type !== undefined) || (encoding !== undefined && !IDENTITIES.includes(encoding))) return false;
 	if (format === 'binary' || encoding === 'binary') return true;
-	// 3.1 lets the type of bytes out, and only `encoding` says what they are.
+	// 3.1 leaves the type of bytes out, and only `encoding` says what they are.
 	const isOpen = type === 'string' || Object.keys(schema).every((keyword) => ANNOTATIONS.includes(keyword));
 	const mediaType = contentMediaType ?? (isObject(hint) && isOpen ? hint['contentType'] : undefined);
 	return typeof mediaType === 'string' && format === undefined && !TEXTUAL.test(mediaType);

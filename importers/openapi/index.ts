@@ -1,8 +1,8 @@
 // Imports OpenAPI documents: every operation becomes a tool that calls it over HTTP.
 
 import type { SchemaImporter } from '../../core/index.ts';
-import { normalize } from './assumed.ts';
 import { detect } from './detect.ts';
+import { normalize } from './normalize.ts';
 import { config, type ImportOptions } from './options.ts';
 import { toTool } from './tool.ts';
 

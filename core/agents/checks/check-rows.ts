@@ -24,7 +24,7 @@ export interface Using {
 const TITLES: Record<NodeReference['kind'], string> = { tool: 'tool', gateway: 'gateway', agent: 'agent', provider: 'LLM provider' };
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The most rows that a pipeline may name: each is looked up when it is saved, exported and imported. */
-export const MAX_ROWS = 500;
+export const MAX_NAMED_ROWS = 500;
 /** The agents that one check looks at. */
 const MAX_AGENTS = 100;
 
@@ -34,8 +34,8 @@ export async function rowFaults(
 	parts: Parts,
 ): Promise<ErrorDetail[]> {
 	const named = new Set(using.flatMap(({ uses }) => uses.map(({ kind, id }) => `${kind}:${id}`))).size;
-	if (named > MAX_ROWS) {
-		const message = `A pipeline may name ${MAX_ROWS} tools, gateways, agents and LLM providers, and this one names ${named}.`;
+	if (named > MAX_NAMED_ROWS) {
+		const message = `A pipeline may name ${MAX_NAMED_ROWS} tools, gateways, agents and LLM providers, and this one names ${named}.`;
 		return [{ path: '/nodes', message }];
 	}
 	const faults: ErrorDetail[] = [];

@@ -1,6 +1,6 @@
 // The bounds of an organization's agents and of what starts them.
 
-import { MAX_ROWS } from '../../../core/features.ts';
+import { MAX_NAMED_ROWS } from '../../../core/features.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -14,7 +14,7 @@ export const BOUNDS = {
 	versions: 100,
 	versionChars: 300_000_000,
 	/** Rows that an agent may name. */
-	references: MAX_ROWS,
+	references: MAX_NAMED_ROWS,
 	/** Cases of a test, versions that it compares, runs of it at once, and its time and that of a case. */
 	cases: 20,
 	compared: 2,

@@ -152,6 +152,8 @@ const MAIN = fileURLToPath(new URL('../../core/main.ts', import.meta.url));
 interface Workers {
 	url: string;
 	child: ChildProcess;
+	/** Counts the log lines with a message so far. */
+	logged(message: string): number;
 }
 
 /** Starts the service as `WEB_CONCURRENCY=2 npm start` does, and waits until both workers listen. */
@@ -180,22 +182,33 @@ async function startWorkers(t: TestContext, env: Record<string, string>): Promis
 		await redis.stop();
 		rmSync(folder, { recursive: true, force: true });
 	});
-	let listening = 0;
+	let log = '';
 	child.stdout?.on('data', (chunk) => {
-		listening += String(chunk).split('"msg":"listening"').length - 1;
+		log += chunk;
 	});
-	await until(() => listening >= 2, 'both workers listen', 100);
-	return { url: `http://127.0.0.1:${port}`, child };
+	const logged = (message: string): number => log.split(`"msg":"${message}`).length - 1;
+	await until(() => logged('listening') >= 2, 'both workers listen', 100);
+	return { url: `http://127.0.0.1:${port}`, child, logged };
+}
+
+/** Sends 200 requests of one address at once, each on its own connection, so that both workers get some. */
+function crowd(url: string): Promise<Answer[]> {
+	// The address is random, since all services on one Redis with the same configuration share their windows.
+	const address = `10.${[1, 2, 3].map(() => Math.floor(Math.random() * 256)).join('.')}`;
+	const headers = { 'x-forwarded-for': address, connection: 'close' };
+	return Promise.all(Array.from({ length: 200 }, () => send(`${url}/plugins`, 'GET', { headers })));
 }
 
 test('the workers of WEB_CONCURRENCY are one limit together', async (t) => {
-	// The address is random, since all services on one Redis with the same configuration share their windows.
-	const address = `10.${[1, 2, 3].map(() => Math.floor(Math.random() * 256)).join('.')}`;
-	const { url } = await startWorkers(t, { RATE_LIMIT_MAX: '50', TRUST_PROXY: '127.0.0.1' });
-	const answers = await Promise.all(
-		// Each request has its own connection, so that both workers get some.
-		Array.from({ length: 200 }, () => send(`${url}/plugins`, 'GET', { headers: { 'x-forwarded-for': address, connection: 'close' } })),
-	);
+	const { url, logged } = await startWorkers(t, { RATE_LIMIT_MAX: '50', TRUST_PROXY: '127.0.0.1' });
+	// On a busy machine, Redis may answer a worker too late, which counts alone then: such a round says nothing.
+	const outages = (): number => logged('limits are counted by this replica alone');
+	let answers: Answer[] = [];
+	for (let round = 0, before = -1; round < 10 && outages() !== before; round++) {
+		before = outages();
+		await until(() => logged('limits are counted by all replicas again') === before, 'no worker counts alone');
+		answers = await crowd(url);
+	}
 	const statuses = answers.map(({ status }) => status);
 	assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [50, 150]);
 	assert.deepEqual([...new Set(answers.map(limitOf))], [50]);

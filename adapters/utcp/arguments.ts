@@ -95,5 +95,6 @@ function unwrapped(given: JsonObject, isOwn: (member: string) => boolean): JsonO
 	const [member, ...others] = Object.keys(given);
 	if (member === undefined || others.length > 0 || !WRAPPERS.includes(member) || isOwn(member)) return given;
 	const inner = given[member];
+	if (inner === null) return {};
 	return isObject(inner) ? inner : given;
 }

@@ -114,6 +114,7 @@ test('the same arguments in the styles of other clients', async () => {
 		['?petId=7&tags=a', undefined],
 		['?petId=7&tags[]=a', '', form],
 		['?petId=7&tags[0]=a', {}],
+		['?petId=7&tags=a', { arguments: null }],
 		['?body={"petId":7,"tags":["a"]}', undefined],
 		['?arguments[petId]=7&arguments[tags][]=a', undefined],
 		['', 'petId=7&tags=a', form],

@@ -20,7 +20,13 @@ export const ERROR_PORT = 'error';
 export const MAX_BACKOFF_MS = 60_000;
 
 export const POLICY = Joi.object<Policy>({
-	timeoutMs: Joi.number().integer().min(1).max(3_600_000).allow(null).default(null).description('The time of one try, in milliseconds.'),
+	timeoutMs: Joi.number()
+		.integer()
+		.min(1)
+		.max(3_600_000)
+		.allow(null)
+		.default(null)
+		.description('The time of one try, in milliseconds. It does not pass while the run waits for a person outside of a process.'),
 	retries: Joi.number().integer().min(0).max(10).default(0).description('The number of further tries.'),
 	backoffMs: Joi.number()
 		.integer()

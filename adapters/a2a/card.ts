@@ -4,6 +4,7 @@ import {
 	type Call,
 	type Gateway,
 	type Incoming,
+	isKnown,
 	type JsonObject,
 	notFound,
 	type Reply,
@@ -155,8 +156,7 @@ export const publicKeys = async (request: Incoming, _config: Config, call: Call)
 
 function cached({ headers }: Incoming, { bytes, etag }: Document): Reply {
 	const own = { 'cache-control': `public, max-age=${MAX_AGE_SECONDS}`, etag, vary: 'A2A-Version' };
-	const known = headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
-	if (known.includes(etag) || known.includes('*')) return { status: 304, headers: own };
+	if (isKnown(headers['if-none-match'], etag)) return { status: 304, headers: own };
 	return { status: 200, headers: { ...own, 'content-type': 'application/json' }, body: bytes };
 }
 

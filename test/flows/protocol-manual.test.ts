@@ -83,7 +83,10 @@ test('the manual is public by published() and admission(), fresh by its tag, and
 	const template = tool.tool_call_template;
 	assert.deepEqual(template.auth, { auth_type: 'api_key', api_key: '$' + '{API_KEY}', var_name: 'X-API-Key', location: 'header' });
 	assert.equal(new URL(template.url).pathname, `${path}/tools/say`);
-	assert.equal((await send(document, 'GET', { headers: { 'if-none-match': headers.get('etag') ?? '' } })).status, 304);
+	const etag = headers.get('etag');
+	// Proxies that compress answers weaken their tags.
+	for (const tag of [`${etag}`, `W/${etag}`, `"other", W/${etag}`])
+		assert.equal((await send(document, 'GET', { headers: { 'if-none-match': tag } })).status, 304, tag);
 	for (const spelt of [path, `${path}.git`, path.replace('/', '/@'), `${path.replace('/', '/@')}.git`]) {
 		const own = must(await get(spelt, { 'x-api-key': key }), 200).body;
 		assert.equal(new URL(own.tools[0].tool_call_template.url).pathname, `${path}/tools/say`);

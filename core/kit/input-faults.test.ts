@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MAX_DEPTH, textFaults } from './input-faults.ts';
+import Joi from 'joi';
+import { detailsOf, MAX_DEPTH, textFaults } from './input-faults.ts';
 
 const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
 const FAULTS: [what: string, value: unknown, path: string][] = [
@@ -35,4 +36,18 @@ test('a fault behind very many values is found, and told without its place', () 
 		assert.match(fault?.message ?? '', /U\+0000/);
 	}
 	assert.deepEqual(textFaults(new Array(200_000).fill({ a: ['x'] })), []);
+});
+
+test('a fault of a whole object has the name of the field that it is', () => {
+	const fault = Joi.object().or('one', 'two').validate({}).error?.details ?? assert.fail();
+	for (const [at, name] of [
+		['/options', 'options'],
+		['/nodes/1/data', 'data'],
+		['query', 'query'],
+		['', 'value'],
+		['/list/3', 'value'],
+	] as const)
+		assert.deepEqual(detailsOf(fault, at), [{ path: at, message: `"${name}" must contain at least one of [one, two]` }]);
+	const inner = Joi.object({ value: Joi.number() }).validate({ value: 'x' }).error?.details ?? assert.fail();
+	assert.deepEqual(detailsOf(inner, '/options'), [{ path: '/options/value', message: '"value" must be a number' }]);
 });

@@ -27,12 +27,18 @@ interface Fault {
 export function detailsOf(faults: readonly Fault[], at = ''): ErrorDetail[] {
 	const details = faults.map(({ path, message, type }) => ({
 		path: at + path.map((step) => `/${pointerToken(String(step), MAX_STEP)}`).join(''),
-		message,
+		message: path.length === 0 ? messageOfRoot(message, at) : message,
 		type,
 	}));
 	// Joi also tells what else a value is not that is none of those that are listed.
 	const listed = new Set(details.filter(({ type }) => type === 'any.only').map(({ path }) => path));
 	return details.filter(({ path, type }) => type === 'any.only' || !listed.has(path)).map(({ path, message }) => ({ path, message }));
+}
+
+/** Returns a message of Joi, which calls the whole of what it checks "value", with the name of the field that this is. */
+function messageOfRoot(message: string, at: string): string {
+	const name = at.slice(at.lastIndexOf('/') + 1);
+	return /^\d*$/.test(name) ? message : message.replace(/^"value"/, () => JSON.stringify(name));
 }
 
 /** Deeper JSON is refused: recursive code behind us, such as PostgreSQL's, would overflow its stack. */

@@ -8,6 +8,9 @@ export async function assertRuns({ agents }: Core, organizationId: string, pipel
 	const details = faults.map(({ path, message }) => ({ path: `/pipeline${path}`, message }));
 	const [first] = details;
 	if (!first) return;
-	const more = details.length === 1 ? '' : ` There are ${details.length} faults in all.`;
-	throw new GatewayError('validation_failed', `${first.message}${more}`, { details });
+	const { message } = first;
+	// The rules of fields end without one.
+	const stop = message.endsWith('.') ? '' : '.';
+	const all = details.length === 1 ? message : `${message}${stop} There are ${details.length} faults in all.`;
+	throw new GatewayError('validation_failed', all, { details });
 }

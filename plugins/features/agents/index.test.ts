@@ -96,6 +96,16 @@ test('a graph with faults is refused with all of them, each with its node', asyn
 	assert.match(JSON.stringify(body.details), /nothing_like_it/);
 });
 
+test('the message of several faults is whole sentences', async () => {
+	const nodes = [
+		INPUT,
+		{ id: 'call', type: 'tool_call', data: {} },
+		{ id: 'out', type: 'output', data: { mapping: '{{nodes.none.output}}' } },
+	];
+	const { body } = await account.post('/agents', { name: 'x', pipeline: { nodes, edges: edges(['in', 'call'], ['call', 'out']) } });
+	assert.match(body.message, /^Node "call": "data" must [^.]+\. There are \d+ faults in all\.$/);
+});
+
 test('a graph that is too large is refused with its bound', async () => {
 	const nodes = [INPUT, { id: 'out', type: 'output', data: { mapping: 'x'.repeat(500_000) } }];
 	const { status, body } = await account.post('/agents', { name: 'x', pipeline: { nodes, edges: edges(['in', 'out']) } });

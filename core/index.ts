@@ -29,7 +29,7 @@ export { headerNameFault, headerRules, headerValueFault, holdsSecret } from './e
 export { eventsOf, linesOf, type ServerSentEvent } from './egress/stream-text.ts';
 export { schemesByName } from './gateways/security-schemes.ts';
 export { parseFormBody, parseJson, parseMessage } from './http/body.ts';
-export { isKnown } from './http/conditions.ts';
+export { knowsTag } from './http/conditions.ts';
 export { Feed } from './http/feed.ts';
 export {
 	bearerChallenge,

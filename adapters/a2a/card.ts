@@ -4,8 +4,8 @@ import {
 	type Call,
 	type Gateway,
 	type Incoming,
-	isKnown,
 	type JsonObject,
+	knowsTag,
 	notFound,
 	type Reply,
 	type Skill,
@@ -156,7 +156,7 @@ export const publicKeys = async (request: Incoming, _config: Config, call: Call)
 
 function cached({ headers }: Incoming, { bytes, etag }: Document): Reply {
 	const own = { 'cache-control': `public, max-age=${MAX_AGE_SECONDS}`, etag, vary: 'A2A-Version' };
-	if (isKnown(headers['if-none-match'], etag)) return { status: 304, headers: own };
+	if (knowsTag(headers['if-none-match'], etag)) return { status: 304, headers: own };
 	return { status: 200, headers: { ...own, 'content-type': 'application/json' }, body: bytes };
 }
 

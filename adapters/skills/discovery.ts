@@ -1,7 +1,7 @@
 // The documents by which installers find skills (agent-skills-discovery-rfc 0.2.0 and 0.1), archives, and single files.
 
 import { createHash } from 'node:crypto';
-import { type Call, type Incoming, isKnown, type JsonObject, notFound, type Reply } from '../../core/index.ts';
+import { type Call, type Incoming, type JsonObject, knowsTag, notFound, type Reply } from '../../core/index.ts';
 import { type Published, type PublishedSkill, publish } from './publication.ts';
 import { writeZip } from './zip.ts';
 
@@ -82,6 +82,6 @@ export function fresh({ headers: asked }: Incoming, body: string | Buffer, type:
 	const bytes = Buffer.from(body);
 	const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
 	const headers = { etag, 'cache-control': 'no-cache', 'content-type': type, 'x-content-type-options': 'nosniff' };
-	if (isKnown(asked['if-none-match'], etag)) return { status: 304, headers: { etag, 'cache-control': 'no-cache' } };
+	if (knowsTag(asked['if-none-match'], etag)) return { status: 304, headers: { etag, 'cache-control': 'no-cache' } };
 	return { status: 200, headers, body: bytes };
 }

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { type Call, type Incoming, isKnown, type JsonObject, type Reply, TimeSlice, type Tool, VERSION } from '../../core/index.ts';
+import { type Call, type Incoming, type JsonObject, knowsTag, type Reply, TimeSlice, type Tool, VERSION } from '../../core/index.ts';
 
 export type Tools = readonly Readonly<Tool>[];
 
@@ -41,7 +41,7 @@ export async function answer(document: Document, { headers, base }: Incoming, ca
 		.update(JSON.stringify([VERSION, kind, base, head, tail, isPublic, call.admission()]))
 		.digest('base64url');
 	const own = { etag: `"${tag}"`, 'cache-control': isPublic ? PUBLIC : PRIVATE };
-	if (isKnown(headers['if-none-match'], own.etag)) return { status: 304, headers: own };
+	if (knowsTag(headers['if-none-match'], own.etag)) return { status: 304, headers: own };
 	const body = await begun(parts(document, call)[Symbol.asyncIterator]());
 	return { status: 200, headers: { ...own, 'content-type': 'application/json' }, body };
 }

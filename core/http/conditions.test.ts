@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isKnown } from './conditions.ts';
+import { knowsTag } from './conditions.ts';
 
 for (const [given, tag, expected] of [
 	[undefined, '"a"', false],
@@ -17,4 +17,4 @@ for (const [given, tag, expected] of [
 	['a', '"a"', false],
 	['w/"a"', '"a"', false],
 ] as const)
-	test(`${given} ${expected ? 'knows' : 'does not know'} ${tag}`, () => assert.equal(isKnown(given, tag), expected));
+	test(`${given} ${expected ? 'knows' : 'does not know'} ${tag}`, () => assert.equal(knowsTag(given, tag), expected));

@@ -7,7 +7,7 @@ import { createDeflate, createGzip } from 'node:zlib';
 import type { Request } from '@hapi/hapi';
 import { atTurnEnd } from '../process/turn-end.ts';
 import type { Answer, AnswerHeaders } from './answer.ts';
-import { isKnown } from './conditions.ts';
+import { knowsTag } from './conditions.ts';
 
 /** Smaller bodies are not compressed. */
 const MIN_COMPRESSED_BYTES = 1024;
@@ -70,7 +70,7 @@ const lengthOf = (body: string | Buffer | null): number => (typeof body === 'str
 function isUnmodified({ method, raw: { req } }: Request, { etag, 'last-modified': modified }: AnswerHeaders): boolean {
 	if (method !== 'get' && method !== 'head') return false;
 	const { 'if-none-match': tags, 'if-modified-since': since } = req.headers;
-	if (etag !== undefined && tags) return isKnown(tags, String(etag));
+	if (etag !== undefined && tags) return knowsTag(tags, String(etag));
 	return modified !== undefined && since !== undefined && Date.parse(since) >= Date.parse(String(modified));
 }
 

@@ -98,11 +98,14 @@ test('a bomb is refused before it is inflated, by the sizes in its directory', (
 });
 
 test('a bomb whose directory lies is cut while it is inflated', async () => {
-	const bomb = zipSync({ 'a.yaml': new Uint8Array(20 * 1024 * 1024) });
+	const bomb = zipSync({ 'a.yaml': new Uint8Array(60 * 1024 * 1024) });
 	// The size of the content, in the directory and before the content: 10 bytes.
 	const lying = patched(patched(bomb, '0102', 24, [10, 0, 0, 0]), '0304', 22, [10, 0, 0, 0]);
 	const whole = await threadCpuMs(() => unzip(bomb, '/files'));
-	const cut = await threadCpuMs(() => assert.match(refusal(() => unzip(lying, '/files')).message, /larger than the zip’s directory says/));
+	const refuse = (): Promise<number> =>
+		threadCpuMs(() => assert.match(refusal(() => unzip(lying, '/files')).message, /larger than the zip’s directory says/));
+	// A collection of garbage may fall into any of them.
+	const cut = Math.min(await refuse(), await refuse(), await refuse());
 	assert.ok(cut < whole / 2, `${cut} ms, ${whole} ms for all of it`);
 });
 

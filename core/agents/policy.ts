@@ -26,7 +26,9 @@ export const POLICY = Joi.object<Policy>({
 		.max(3_600_000)
 		.allow(null)
 		.default(null)
-		.description('The time of one try, in milliseconds. It does not pass while the run waits for a person outside of a process.'),
+		.description(
+			'The time of one try, in milliseconds. It does not pass while the run waits outside of a process, for a person or another run.',
+		),
 	retries: Joi.number().integer().min(0).max(10).default(0).description('The number of further tries.'),
 	backoffMs: Joi.number()
 		.integer()

@@ -73,6 +73,7 @@ export { hasEnded } from './imports/jobs.ts';
 export { MAX_PRESETS } from './imports/report.ts';
 export { BODIES, IMPORT_BODY, OPERATION_FILTERS } from './imports/request.ts';
 export * from './index.ts';
+export { invalidAll } from './kit/input-faults.ts';
 export { parseRange } from './kit/ip-addresses.ts';
 export { emailAddress, isBareAddress, oneLine } from './kit/mail-address.ts';
 export { MAILS } from './limits/table.ts';

@@ -231,7 +231,7 @@ function refuseInput(error: Error | undefined): never {
 	};
 	const source = output?.payload?.validation?.source ?? 'payload';
 	const prefix = source === 'payload' ? '' : source === 'params' ? 'path' : source;
-	const faults = detailsOf(details, prefix);
+	const faults = detailsOf(details, prefix, prefix || 'body');
 	const first = faults[0];
 	throw new GatewayError('validation_failed', first?.message ?? 'The request is not valid.', { details: faults, cause: error });
 }

@@ -1,8 +1,8 @@
 // Pipelines that leave an organization: what they name is named by its name, and found by it where they arrive.
 
-import { GatewayError } from '../contract/errors.ts';
 import type { NodeReference } from '../contract/nodes.ts';
 import type { Json, JsonObject } from '../contract/nouns.ts';
+import { invalidAll } from '../kit/input-faults.ts';
 import { isObject } from '../kit/json.ts';
 import { atPointer, pointerToken, tokensOf } from '../kit/json-pointer.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -60,10 +60,9 @@ export function createPortable({ registry, agents }: Parts): AgentPortable {
 			for (const key of Object.keys(mapping))
 				if (!file.references.some((one) => one.key === key))
 					faults.push({ path: `/mapping/${pointerToken(key)}`, message: `There is no reference ${JSON.stringify(key)}.` });
-			const [first] = faults;
+			const [first, ...others] = faults;
 			if (!first) return pipeline;
-			const more = faults.length === 1 ? '' : ` There are ${faults.length} faults in all.`;
-			throw new GatewayError('validation_failed', `${first.message}${more}`, { details: faults });
+			throw invalidAll([first, ...others]);
 		},
 	};
 }

@@ -111,7 +111,7 @@ export function readImportRequest(body: Uint8Array): ImportRequest {
 		messages: SENTENCES,
 	});
 	if (error) {
-		const details = detailsOf(error.details).map(({ path, message }) => ({ path, message: `${message}.` }));
+		const details = detailsOf(error.details, '', 'body').map(({ path, message }) => ({ path, message: `${message}.` }));
 		throw new GatewayError('validation_failed', details[0]?.message ?? 'The body is not valid.', { details });
 	}
 	// The schema has checked this shape.

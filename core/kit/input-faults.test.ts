@@ -48,6 +48,7 @@ test('a fault of a whole object has the name of the field that it is', () => {
 		['/list/3', 'value'],
 	] as const)
 		assert.deepEqual(detailsOf(fault, at), [{ path: at, message: `"${name}" must contain at least one of [one, two]` }]);
+	assert.deepEqual(detailsOf(fault, '', 'body'), [{ path: '', message: '"body" must contain at least one of [one, two]' }]);
 	const inner = Joi.object({ value: Joi.number() }).validate({ value: 'x' }).error?.details ?? assert.fail();
 	assert.deepEqual(detailsOf(inner, '/options'), [{ path: '/options/value', message: '"value" must be a number' }]);
 });

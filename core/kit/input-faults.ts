@@ -1,7 +1,7 @@
 // Faults of inputs: Joi's converted into ours, with a JSON pointer (RFC 6901) and a sentence without the value, which may be a secret;
 // and the faults that no input may have.
 
-import { asGatewayError, type ErrorDetail } from '../contract/errors.ts';
+import { asGatewayError, type ErrorDetail, GatewayError } from '../contract/errors.ts';
 import { UNHELD_NUMBER } from './json-numbers.ts';
 import { pointerToken } from './json-pointer.ts';
 
@@ -23,11 +23,14 @@ interface Fault {
 	type?: string;
 }
 
-/** @param at start of the path: a pointer into the body, or `query`, `path`, `header` */
-export function detailsOf(faults: readonly Fault[], at = ''): ErrorDetail[] {
+/**
+ * @param at start of the path: a pointer into the body, or `query`, `path`, `header`
+ * @param whole the name of what was checked, in faults of all of it: by default the last step of `at`
+ */
+export function detailsOf(faults: readonly Fault[], at = '', whole = at.slice(at.lastIndexOf('/') + 1)): ErrorDetail[] {
 	const details = faults.map(({ path, message, type }) => ({
 		path: at + path.map((step) => `/${pointerToken(String(step), MAX_STEP)}`).join(''),
-		message: path.length === 0 ? messageOfRoot(message, at) : message,
+		message: path.length === 0 ? messageOfWhole(message, whole) : message,
 		type,
 	}));
 	// Joi also tells what else a value is not that is none of those that are listed.
@@ -35,10 +38,15 @@ export function detailsOf(faults: readonly Fault[], at = ''): ErrorDetail[] {
 	return details.filter(({ path, type }) => type === 'any.only' || !listed.has(path)).map(({ path, message }) => ({ path, message }));
 }
 
-/** Returns a message of Joi, which calls the whole of what it checks "value", with the name of the field that this is. */
-function messageOfRoot(message: string, at: string): string {
-	const name = at.slice(at.lastIndexOf('/') + 1);
-	return /^\d*$/.test(name) ? message : message.replace(/^"value"/, () => JSON.stringify(name));
+/** Returns a message of Joi, which calls the whole of what it checks "value", with its name. An item of a list has none. */
+const messageOfWhole = (message: string, name: string): string =>
+	/^\d*$/.test(name) ? message : message.replace(/^"value"/, () => JSON.stringify(name));
+
+/** Builds a 400 that names several fields. Its message is the first one's, and tells how many there are. */
+export function invalidAll(details: [ErrorDetail, ...ErrorDetail[]]): GatewayError {
+	const [{ message }] = details;
+	const several = `${message.replace(/\.$/, '')}. There are ${details.length} faults in all.`;
+	return new GatewayError('validation_failed', details.length === 1 ? message : several, { details });
 }
 
 /** Deeper JSON is refused: recursive code behind us, such as PostgreSQL's, would overflow its stack. */

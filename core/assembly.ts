@@ -131,7 +131,7 @@ export async function assemble(
 	opened.defer(() => store.close());
 	const shared = await createShared(config.redis, log, options.sharedDeadlineMs);
 	opened.defer(() => shared.close());
-	const presence = await joinReplicas(shared, randomUUID());
+	const presence = await joinReplicas(shared, randomUUID(), config.webConcurrency);
 	opened.defer(() => presence.close());
 	const windows = createWindows(shared, presence, log);
 	opened.defer(() => windows.close());

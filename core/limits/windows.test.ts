@@ -17,15 +17,16 @@ const prefix = (): string => `gatehouse-test-${randomBytes(6).toString('hex')}:`
 
 type Replica = Windows & { presence: Presence };
 
-/** Starts one replica. @param around what is done with each answer of Redis before it is heard */
+/** Starts one replica. @param around what is done with each answer of Redis before it is heard. @param workers of its machine */
 async function join(
 	t: TestContext,
 	redis: Pick<TestRedis, 'host' | 'port'> | null,
 	keyPrefix = prefix(),
 	around = (answer: number[]): number[] | Promise<number[]> => answer,
+	workers?: number,
 ): Promise<Replica> {
 	const shared = await createShared(redis && { host: redis.host, port: redis.port, keyPrefix }, silent);
-	const presence = await joinReplicas(shared, randomBytes(8).toString('hex'));
+	const presence = await joinReplicas(shared, randomBytes(8).toString('hex'), workers);
 	const windows = createWindows({ ...shared, run: async (...asked) => around(await shared.run(...asked)) }, presence, silent);
 	t.after(async () => {
 		windows.close();
@@ -344,6 +345,17 @@ for (const order of ['the first', 'the second'] as const) {
 		assert.equal(passed(await burst(second, 10, wide)), 0);
 	});
 }
+
+test('a worker that has heard of no other yet takes no more than its share when Redis goes', async (t) => {
+	const redis = await ownRedis(t);
+	const worker = await join(t, redis, prefix(), undefined, 2);
+	assert.equal(worker.presence.replicas, 2);
+	const wide = bucket({ key: 'wide', max: 100 });
+	assert.equal(passed(await burst(worker, 10, wide)), 10);
+	await redis.stop();
+	assert.equal(passed(await burst(worker, 100, wide)), 40, 'its share, of which 10 were spent');
+	assert.equal(worker.presence.replicas, 2);
+});
 
 test('an empty Redis that is back, and goes again, leaves each replica its share', async (t) => {
 	const { redis, first, second } = await pair(t);

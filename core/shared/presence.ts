@@ -30,9 +30,9 @@ export interface RedisWatcher {
 	back(wasEmptied: boolean): void;
 }
 
-/** Registers this replica. @param replicaId unique to this process */
-export async function joinReplicas(shared: Shared, replicaId: string): Promise<Presence> {
-	const presence = new Presence(shared, replicaId);
+/** Registers this replica. @param replicaId unique to this process. @param workers of its machine, which count before they are heard of */
+export async function joinReplicas(shared: Shared, replicaId: string, workers = 1): Promise<Presence> {
+	const presence = new Presence(shared, replicaId, workers);
 	await presence.start();
 	return presence;
 }
@@ -40,18 +40,21 @@ export async function joinReplicas(shared: Shared, replicaId: string): Promise<P
 export class Presence {
 	readonly #shared: Shared;
 	readonly #replicaId: string;
+	readonly #workers: number;
 	readonly #watchers = new Set<RedisWatcher>();
 	#timer: NodeJS.Timeout | undefined;
 	/** Set while Redis is away. */
 	#probe: { timer: NodeJS.Timeout; error: unknown } | null = null;
 	#isClosed = false;
-	#replicas = 1;
+	#replicas: number;
 	/** The time at which Redis was last empty, by its last answer; null before the first. */
 	#since: number | null = null;
 
-	constructor(shared: Shared, replicaId: string) {
+	constructor(shared: Shared, replicaId: string, workers: number) {
 		this.#shared = shared;
 		this.#replicaId = replicaId;
+		this.#workers = workers;
+		this.#replicas = workers;
 	}
 
 	async start(): Promise<void> {
@@ -60,7 +63,7 @@ export class Presence {
 		await this.#present();
 	}
 
-	/** The number of live replicas, including this one. */
+	/** The number of live replicas, including this one; never below that of the workers of this machine. */
 	get replicas(): number {
 		return this.#replicas;
 	}
@@ -97,7 +100,7 @@ export class Presence {
 		try {
 			const [count = 1, since = 0] = await this.#shared.run(PRESENT, [REPLICAS, SINCE], [this.#replicaId, SILENCE_MS]);
 			// A Redis that is back may be empty, and the others have not registered there yet: their shares stay theirs.
-			this.#replicas = Math.max(this.#probe ? this.#replicas : 1, count);
+			this.#replicas = Math.max(this.#probe ? this.#replicas : this.#workers, count);
 			this.#found(since);
 		} catch (error) {
 			this.lost(error);

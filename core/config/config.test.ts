@@ -69,6 +69,7 @@ const WRONG: [name: string, value: string, expected: RegExp][] = [
 	['PUBLIC_URL', 'https://ok.example,ftp://b', /PUBLIC_URL must be an origin/],
 	['FRONTEND_URL', 'localhost', /FRONTEND_URL must be an origin/],
 	['DB_SSL', 'yes', /DB_SSL must be true or false/],
+	['REDIS_SSL', 'rediss', /REDIS_SSL must be true or false/],
 	['JWT_SECRET', 'x'.repeat(63), /JWT_SECRET must be a random string of 64 or more characters/],
 	['ENCRYPTION_KEY', 'g'.repeat(64), /ENCRYPTION_KEY must be 64 hexadecimal characters/],
 	['ENCRYPTION_KEY', 'ab'.repeat(16), /ENCRYPTION_KEY must be 64 hexadecimal characters/],
@@ -115,6 +116,19 @@ for (const [name, value, expected] of WRONG) {
 
 test('faults of several variables are reported together', () => {
 	assert.equal(faultsOf({ ...COMPLETE, PORT: 'x', DB_SSL: 'x', JWT_SECRET: 'short' }).length, 3);
+});
+
+test('Redis is reached without a password and TLS, or as REDIS_USERNAME, REDIS_PASSWORD and REDIS_SSL say, for both uses', () => {
+	const usual = { host: COMPLETE.REDIS_HOST, port: Number(COMPLETE.REDIS_PORT), keyPrefix: 'gatehouse:' };
+	assert.deepEqual(loadConfig(COMPLETE).redis, { ...usual, ssl: false, username: null, password: null });
+	const given = { ...COMPLETE, BULL_REDIS_HOST: 'bull.example' };
+	const { redis, bullRedis } = loadConfig({ ...given, REDIS_USERNAME: 'gate', REDIS_PASSWORD: 'open sesame', REDIS_SSL: 'true' });
+	assert.deepEqual(redis, { ...usual, ssl: true, username: 'gate', password: 'open sesame' });
+	assert.deepEqual(bullRedis, { ...redis, host: 'bull.example' });
+	assert.match(
+		faultsOf({ ...COMPLETE, REDIS_USERNAME: 'gate' }).join(),
+		/^ {2}- REDIS_PASSWORD is required with REDIS_USERNAME: that user’s password$/,
+	);
 });
 
 test('WEB_CONCURRENCY over 1 needs Redis (decisions, 34)', () => {

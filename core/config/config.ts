@@ -20,7 +20,7 @@ export interface Config extends TelemetryConfig {
 	database: { host: string; port: number; username: string; password: string; name: string; ssl: boolean } | null;
 	migrationsRun: boolean;
 	/** Null without Redis: shared within this process only. */
-	redis: { host: string; port: number; keyPrefix: string } | null;
+	redis: { host: string; port: number; keyPrefix: string; username?: string | null; password?: string | null; ssl?: boolean } | null;
 	/** The Redis for announcements of runs; null: PostgreSQL carries them. */
 	bullRedis: Config['redis'];
 	jwtSecret: string;
@@ -56,7 +56,13 @@ export interface Config extends TelemetryConfig {
 const KEY_PREFIX = 'gatehouse:';
 
 const redisAt = (host: string | null, values: Record<string, unknown>): Config['redis'] =>
-	host === null ? null : { host, port: values['REDIS_PORT'] as number, keyPrefix: KEY_PREFIX };
+	host === null
+		? null
+		: {
+				...{ host, port: values['REDIS_PORT'] as number, keyPrefix: KEY_PREFIX, ssl: values['REDIS_SSL'] as boolean },
+				username: (values['REDIS_USERNAME'] as string | undefined) ?? null,
+				password: (values['REDIS_PASSWORD'] as string | undefined) ?? null,
+			};
 
 type Env = Record<string, string | undefined>;
 
@@ -90,6 +96,8 @@ export function checkConfig(env: Env = process.env): CheckedConfig {
 			if (values[name] === undefined && !mentions(faults, name)) faults.push(`${name} is required: ${expected(name)}`);
 	if (values['REDIS_HOST'] !== undefined && values['REDIS_PORT'] === undefined && !mentions(faults, 'REDIS_PORT'))
 		faults.push(`REDIS_PORT is required with REDIS_HOST: ${expected('REDIS_PORT')}`);
+	if (values['REDIS_USERNAME'] !== undefined && values['REDIS_PASSWORD'] === undefined)
+		faults.push(`REDIS_PASSWORD is required with REDIS_USERNAME: ${expected('REDIS_PASSWORD')}`);
 	if (Number(values['WEB_CONCURRENCY']) > 1 && values['REDIS_HOST'] === undefined)
 		faults.push('WEB_CONCURRENCY over 1 needs REDIS_HOST: processes share their limits through Redis');
 	if (faults.length > 0) throw new Error(`The configuration is invalid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);

@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type TestContext, test } from 'node:test';
-import tls from 'node:tls';
 import { EGRESS_CASES, type EgressCase } from '../../test/catalog/egress.ts';
 import { failure } from '../../test/helpers/egress.ts';
-import { CERTIFICATE, canary, httpUpstream, tlsUpstream } from '../../test/helpers/upstream.ts';
+import { CERTIFICATE, canary, httpUpstream, tlsUpstream, trust } from '../../test/helpers/upstream.ts';
 import { createEgress, type Egress, type EgressPolicy, type PooledEgress } from './egress.ts';
 
 function egressFor(t: TestContext, policy: EgressPolicy): Egress {
@@ -202,12 +201,6 @@ test('A redirect from https to http is not followed', async (t) => {
 		assert.match((await failure(call(egress, `https://upstream.example:${secure.port}/`), 'egress_refused')).message, /from https to http/);
 	assert.equal(plain.connections(), 0);
 });
-
-function trust(t: TestContext, certificate: string): void {
-	const before = tls.getCACertificates('default');
-	tls.setDefaultCACertificates([...before, certificate]);
-	t.after(() => tls.setDefaultCACertificates(before));
-}
 
 test('organizations share no connection, and each keeps its own', async (t) => {
 	const ports: (number | undefined)[] = [];

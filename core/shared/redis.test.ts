@@ -7,7 +7,10 @@ import { Redis } from 'ioredis';
 import { elapsing, isBeforeTimer, until } from '../../test/helpers/clock.ts';
 import { startRedis, type TestRedis, testRedis } from '../../test/helpers/redis.ts';
 import { silent } from '../../test/helpers/silent.ts';
-import { createShared, defineScript, type Shared } from './redis.ts';
+import { LOOPBACK_CERTIFICATE, tlsFront, trust } from '../../test/helpers/upstream.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../contract/nouns.ts';
+import { connectCarrier, connectLanes, createShared, defineScript, type Shared } from './redis.ts';
 
 const TWICE = defineScript('return ARGV[1] * 2');
 
@@ -40,6 +43,46 @@ test('commands in progress when the connection is closed get their own answer or
 		else assert.equal(settled?.reason.code, 'unavailable');
 	}
 	assert.equal(late?.status === 'rejected' && late.reason.code, 'unavailable');
+});
+
+test('every connection is made as the user and by TLS, as configured; one with another password or certificate is refused, and the password is not logged', async (t) => {
+	const redis = await startRedis(undefined, [
+		'--requirepass',
+		'of-the-default-user',
+		...'--user gate on >open-sesame ~* &* +@all'.split(' '),
+	]);
+	t.after(() => redis.stop());
+	const front = await tlsFront(t, redis.port);
+	const target = { host: '127.0.0.1', port: front.port, keyPrefix: 'p:', username: 'gate', password: 'open-sesame', ssl: true };
+	const lines: string[] = [];
+	const told: Log = { ...silent, warn: (...line: unknown[]) => void lines.push(JSON.stringify(line)) };
+	const answerOf = async (changed: Partial<NonNullable<Config['redis']>>): Promise<number[] | string> => {
+		const shared = await createShared({ ...target, ...changed }, told);
+		t.after(() => shared.close());
+		return shared.run(TWICE, [], [21]).catch(({ code }) => code);
+	};
+	assert.equal(await answerOf({}), 'unavailable', 'nobody trusts the certificate yet');
+	trust(t, LOOPBACK_CERTIFICATE);
+	assert.deepEqual(await answerOf({}), [42]);
+	assert.deepEqual(await answerOf({ username: null, password: 'of-the-default-user' }), [42]);
+	assert.deepEqual(await answerOf({ ssl: false, port: redis.port }), [42]);
+	assert.equal(await answerOf({ host: 'localhost' }), 'unavailable', 'the certificate is for the address');
+	assert.equal(await answerOf({ password: 'open-sesam' }), 'unavailable');
+	assert.equal(await answerOf({ username: null }), 'unavailable');
+	for (const said of [/self-signed certificate/, /altnames/, /WRONGPASS/]) assert.match(lines.join('\n'), said);
+	assert.doesNotMatch(lines.join('\n'), /sesam|default-user/);
+
+	const lanes = connectLanes(target);
+	const follower = lanes.duplicate();
+	const { publisher, subscriber } = connectCarrier(target);
+	t.after(() => [lanes, follower, publisher, subscriber].map((client) => client.disconnect()));
+	const heard = new Promise((resolve) => subscriber.on('message', (_channel, message) => resolve(message)));
+	await Promise.all([publisher.connect(), subscriber.connect()]);
+	await until(() => lanes.status === 'ready' && follower.status === 'ready', 'both connections of the lanes are made');
+	await Promise.all([subscriber.subscribe('news'), follower.subscribe('lanes')]);
+	await publisher.publish('news', 'arrived');
+	assert.equal(await heard, 'arrived');
+	assert.match(String(await lanes.call('ACL', 'WHOAMI')), /^gate$/);
 });
 
 test('calls wait 100 ms for a Redis that hangs, and succeed again when it continues', async (t) => {

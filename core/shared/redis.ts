@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
+import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis, RedisOptions } from 'ioredis';
 import type { Config } from '../config/config.ts';
@@ -51,11 +52,20 @@ export async function createShared(redis: Config['redis'], log: Log, deadlineMs 
 	return redis === null ? createLocal() : createRedis(redis, log, deadlineMs);
 }
 
-const settings = ({ host, port, keyPrefix }: NonNullable<Config['redis']>) =>
+/** Returns where a Redis is, and by whom and how it is reached. Its certificate is checked as by HTTPS. */
+const access = ({ host, port, username, password, ssl }: NonNullable<Config['redis']>) =>
 	({
 		host,
 		port,
-		keyPrefix,
+		...(username && { username }),
+		...(password && { password }),
+		...(ssl && { tls: isIP(host) ? {} : { servername: host } }),
+	}) satisfies RedisOptions;
+
+const settings = (target: NonNullable<Config['redis']>) =>
+	({
+		...access(target),
+		keyPrefix: target.keyPrefix,
 		enableOfflineQueue: false,
 		maxRetriesPerRequest: 0,
 		autoResendUnfulfilledCommands: false,
@@ -76,8 +86,8 @@ const redisClass = (): typeof Redis => (require('ioredis') as typeof import('ior
 export function connectLanes(target: NonNullable<Config['redis']>): RedisClient {
 	const client = new (redisClass())({ ...settings(target), connectionName: 'gatehouse-lanes', commandTimeout: LANE_DEADLINE_MS });
 	client.duplicate = () => {
-		const { host, port, connectTimeout, retryStrategy } = settings(target);
-		const subscriber = new (redisClass())({ host, port, connectTimeout, retryStrategy, maxRetriesPerRequest: null });
+		const { connectTimeout, retryStrategy } = settings(target);
+		const subscriber = new (redisClass())({ ...access(target), connectTimeout, retryStrategy, maxRetriesPerRequest: null });
 		const unsubscribe = subscriber.unsubscribe.bind(subscriber);
 		// Bottleneck does not await it, so a failure would be an unhandled rejection, which ends the process. It passes channels only.
 		subscriber.unsubscribe = ((...channels: string[]) => unsubscribe(...channels).catch(() => 0)) as Redis['unsubscribe'];

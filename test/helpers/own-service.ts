@@ -45,7 +45,7 @@ export async function startOwnService({
 	const given = { PORT: String(port), SVC_DATA_DIR: folder, ...usualEnv, ...env };
 	const read = loadConfig({ ...databaseVariables(database), REDIS_HOST: redis.host, REDIS_PORT: String(redis.port), ...SECRETS, ...given });
 	const keyPrefix = replicaOf?.config.redis?.keyPrefix ?? `gatehouse-test-${randomBytes(6).toString('hex')}:`;
-	const usual = { host: redis.host, port: redis.port, keyPrefix };
+	const usual = { ...read.redis, host: redis.host, port: redis.port, keyPrefix };
 	const config: Config = { ...read, redis: usual, bullRedis: read.bullRedis && { ...read.bullRedis, keyPrefix } };
 	const databasePoolSize = databaseWaits === PATIENT ? SHARED_POOL_SIZE : undefined;
 	// A Redis that a test ends is waited for as in the product; the others' is only slow where the machine is busy.

@@ -46,13 +46,17 @@ export async function testRedis(): Promise<TestRedis> {
 	return startRedis();
 }
 
-/** Starts a server that no other test uses, so that a test may kill it. @param port the port of an ended one, which it replaces, empty */
-export async function startRedis(port?: number): Promise<OwnRedis> {
+/**
+ * Starts a server that no other test uses, so that a test may kill it.
+ * @param port the port of an ended one, which it replaces, empty
+ * @param options of its command line
+ */
+export async function startRedis(port?: number, options: readonly string[] = []): Promise<OwnRedis> {
 	const folder = mkdtempSync(join(tmpdir(), 'gatehouse-redis-'));
 	const { command, libraries } =
 		spawnSync('redis-server', ['--version']).status === 0 ? { command: 'redis-server', libraries: '' } : unpack(folder);
 	const own = port ?? (await freePort());
-	const args = ['--port', String(own), '--bind', DEFAULT.host, '--save', '', '--appendonly', 'no', '--dir', folder];
+	const args = ['--port', String(own), '--bind', DEFAULT.host, '--save', '', '--appendonly', 'no', '--dir', folder, ...options];
 	const env = libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env;
 	const child = spawn(command, args, { stdio: 'ignore', env });
 	const exited = new Promise<void>((resolve) => child.on('exit', () => resolve()));

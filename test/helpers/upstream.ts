@@ -3,9 +3,10 @@
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { createServer as createTcpServer } from 'node:net';
+import { createConnection, createServer as createTcpServer } from 'node:net';
+import { pipeline } from 'node:stream';
 import type { TestContext } from 'node:test';
-import { createServer as createRawTlsServer, type TlsOptions } from 'node:tls';
+import { createServer as createRawTlsServer, getCACertificates, setDefaultCACertificates, type TlsOptions } from 'node:tls';
 import { listen, type Upstream } from '../../testing/upstream.ts';
 
 export { httpUpstream, tcpUpstream, type Upstream } from '../../testing/upstream.ts';
@@ -16,6 +17,13 @@ const pem = (name: string): string => readFileSync(new URL(`../fixtures/tls/${na
 export const CERTIFICATE = pem('upstream.example.cert.pem');
 /** A certificate of the same kind for 127.0.0.1. */
 export const LOOPBACK_CERTIFICATE = pem('loopback.cert.pem');
+
+/** Has this process trust a certificate until the test ends. */
+export function trust(test: TestContext, certificate: string): void {
+	const before = getCACertificates('default');
+	setDefaultCACertificates([...before, certificate]);
+	test.after(() => setDefaultCACertificates(before));
+}
 
 /** Starts a server that shows CERTIFICATE. Its `origin` begins with https and contains the address. */
 export async function tlsUpstream(test: TestContext, listener: RequestListener): Promise<Upstream> {
@@ -31,6 +39,20 @@ export function tlsListener(test: TestContext, onName: (name: string) => void): 
 	};
 	const server = createRawTlsServer({ key: pem('upstream.example.key.pem'), cert: CERTIFICATE, SNICallback });
 	// No client trusts the certificate.
+	return listen(
+		test,
+		server.on('tlsClientError', () => undefined),
+		'127.0.0.1',
+	);
+}
+
+/** Starts a terminator of TLS before a server of this machine. It shows LOOPBACK_CERTIFICATE. */
+export function tlsFront(test: TestContext, port: number): Promise<Upstream> {
+	const server = createRawTlsServer({ key: pem('loopback.key.pem'), cert: LOOPBACK_CERTIFICATE }, (inward) => {
+		const outward = createConnection({ host: '127.0.0.1', port });
+		// Either end may be cut.
+		pipeline(inward, outward, inward, () => undefined);
+	});
 	return listen(
 		test,
 		server.on('tlsClientError', () => undefined),

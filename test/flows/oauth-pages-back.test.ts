@@ -15,6 +15,7 @@ import {
 	type Scene,
 	untilTitled,
 	type Visit,
+	WITH_SECRET,
 } from './oauth-pages.ts';
 
 let scene: Scene;
@@ -126,7 +127,7 @@ test('the way back names the host elsewhere to which it leads, and keeps the par
 
 test('who goes back takes nothing from what they agreed to before', async () => {
 	const visit = await scene.open();
-	const url = await reachConsent(scene, visit, { metadata: { client_name: 'Former' } });
+	const url = await reachConsent(scene, visit, { metadata: { client_name: 'Former', ...WITH_SECRET } });
 	await allowButton(visit.page).click();
 	await visit.page.getByRole('heading', { name: 'arrived' }).waitFor();
 	await visit.page.context().clearCookies();

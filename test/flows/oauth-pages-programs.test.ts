@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { pkce, redeem } from '../helpers/oauth.ts';
 import { must } from '../helpers/service.ts';
-import { allowButton, askingUrl, openScene, type Scene, type Visit } from './oauth-pages.ts';
+import { allowButton, askingUrl, openScene, type Scene, type Visit, WITH_SECRET } from './oauth-pages.ts';
 
 const CURSOR = 'cursor://anysphere.cursor-mcp/oauth/callback';
 
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => scene.stop());
 
-const registerCursor = () => scene.register({ client_name: 'Cursor', redirect_uris: [CURSOR] });
+const registerCursor = (metadata = {}) => scene.register({ client_name: 'Cursor', redirect_uris: [CURSOR], ...metadata });
 
 /**
  * Resolves with the address that the browser passes to the operating system: there the navigation ends, and the browser asks its user, or
@@ -76,9 +76,22 @@ test('who gives up at the login has Cursor told so', async () => {
 	await visit.close();
 });
 
-test('who has allowed Cursor before is led to it at once, after a login and without one', async () => {
+test('who has allowed Cursor before is asked again, since another program may have taken its scheme', async () => {
 	const visit = await scene.open();
 	const url = askingUrl(scene.url, await registerCursor());
+	await reachProgramConsent(visit, url);
+	await handedOver(visit.page, () => allowButton(visit.page).click());
+	const next = await visit.page.context().newPage();
+	await next.goto(url);
+	const address = await handedOver(next, () => allowButton(next).click());
+	assert.ok(address.searchParams.has('code'));
+	assert.deepEqual(visit.troubles, []);
+	await visit.close();
+});
+
+test('who has allowed a program with a secret before is led to it at once, after a login and without one', async () => {
+	const visit = await scene.open();
+	const url = askingUrl(scene.url, await registerCursor(WITH_SECRET));
 	await reachProgramConsent(visit, url);
 	await handedOver(visit.page, () => allowButton(visit.page).click());
 	const again = await scene.open();

@@ -99,6 +99,9 @@ export interface Listener {
 	stop(): Promise<void>;
 }
 
+/** The metadata of a client that proves itself, so that who has agreed to it is not asked again where a public one on the machine would be. */
+export const WITH_SECRET = { token_endpoint_auth_method: 'client_secret_post' };
+
 /** Starts a site of a third party. By default it answers with a page that says "arrived". */
 export async function listen(answer?: RequestListener, host = '127.0.0.1'): Promise<Listener> {
 	const heard: URL[] = [];

@@ -160,7 +160,7 @@ describe('the organization', () => {
 	});
 
 	test('is asked for each time where there are several, also after a consent, and not where there is one', async () => {
-		const one = await registerClient(url);
+		const one = await registerClient(url, { token_endpoint_auth_method: 'client_secret_post' });
 		for (const [person, isAsked] of [
 			[ada, true],
 			[account, false],

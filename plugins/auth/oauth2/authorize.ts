@@ -3,9 +3,10 @@
 import type { Call, Incoming, Reply, Scope, Visitor } from '../../../core/index.ts';
 import { type AuthorizationRequest, redirectTo } from './authorization-request.ts';
 import { type Choice, choicesOf } from './choices.ts';
+import { isProgram } from './clients/redirect-uris.ts';
 import { issueCode } from './codes.ts';
 import type { OAuthConfig } from './config.ts';
-import { agree, ask, isAgreed, isAnswerTo, withdraw } from './consents.ts';
+import { agree, answerBy, ask, isAgreed, withdraw } from './consents.ts';
 import { OAuthFault } from './faults.ts';
 import { consentPage, loginPage, strangerPage } from './pages/pages.ts';
 import { answeringForm, NOT_AGREED, orWait, type PageContext, pageOf, visiting } from './pages/visit.ts';
@@ -45,13 +46,14 @@ export const answerForm = (request: Incoming, config: OAuthConfig, call: Call): 
 	});
 
 /**
- * Shows the consent page, or redirects at once if the user has agreed before and there is nothing to choose.
+ * Shows the consent page, or redirects at once if the user has agreed before, the client is proven, and there is nothing to choose.
  * @param alert why the user is asked again
+ * @param isHeard whether the user agrees now, and may just have been heard
  */
 async function decide(
 	asked: AuthorizationRequest,
 	visitor: Visitor,
-	{ request, call, alert }: PageContext & { alert?: string },
+	{ request, call, alert, isHeard = false }: PageContext & { alert?: string; isHeard?: boolean },
 ): Promise<Reply> {
 	const page = pageOf(request, asked, call);
 	const choices = await choicesOf(visitor, call);
@@ -59,7 +61,7 @@ async function decide(
 	if (!first) return strangerPage(page, visitor.email);
 	const scopes = [...new Set(choices.flatMap((choice) => held(asked, choice)))];
 	if (scopes.length === 0) throw nothingHeld();
-	if (!second) {
+	if (!second && (isHeard || isProven(asked))) {
 		const decision = { asked, visitor, choice: first, scopes };
 		if (await isAgreed(asked.client, agreementOf(decision), first.context)) return letIn(decision, request);
 	}
@@ -67,6 +69,12 @@ async function decide(
 	const slip = await ask({ sessionId: visitor.sessionId, request: request.query.toString() }, first.context);
 	return consentPage(page, { email: visitor.email, scopes, slip, alert, choices: call.organizations ? choices : [] });
 }
+
+/**
+ * Tells whether nobody but the client can use the answer. Any program on the user's machine may ask in the name of a public client that is there,
+ * too, so its user is asked each time (RFC 8252 §8.6, "the request SHOULD be processed as if no previous request had been approved").
+ */
+const isProven = ({ client, redirectUri }: AuthorizationRequest): boolean => client.method !== 'none' || !isProgram(redirectUri);
 
 /** Returns the requested scopes that the visitor holds at a place. */
 const held = ({ scopes }: AuthorizationRequest, { caller }: Choice): Scope[] => scopes.filter((scope) => caller.scopes.includes(scope));
@@ -91,9 +99,10 @@ async function settle(form: Parameters, { asked, visitor }: Pick<Decision, 'aske
 	const { sessionId } = visitor;
 	const choices = await choicesOf(visitor, call);
 	const [first, second] = choices;
-	const isAnswer = first && (await isAnswerTo(form.get('slip') ?? '', { sessionId, request: request.query.toString() }, first.context));
-	// The form was sent twice or has expired, so the page asks again.
-	if (!isAnswer) return decide(asked, visitor, { ...context, alert: AGAIN });
+	const answer = first && (await answerBy(form.get('slip') ?? '', { sessionId, request: request.query.toString() }, first.context));
+	// The form was sent twice or has expired, so the page asks again, unless the other one has been heard.
+	const isHeard = answer === 'repeated' && form.get('action') === 'allow';
+	if (answer !== 'first') return decide(asked, visitor, { ...context, alert: AGAIN, isHeard });
 	const choice = second ? choices.find(({ organization }) => organization?.id === form.get('organization')) : first;
 	if (form.get('action') !== 'allow') {
 		if (choice) await withdraw(asked.client, visitor.userId, choice.context);

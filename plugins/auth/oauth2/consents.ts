@@ -108,10 +108,16 @@ export async function ask({ sessionId, request }: ConsentRequest, { records }: C
 	return slip;
 }
 
-/** Tells whether a slip was issued for this request. Each slip counts once. */
-export async function isAnswerTo(slip: string, { sessionId, request }: ConsentRequest, { records }: Context): Promise<boolean> {
+/** Tells whether a slip was issued for this request: each counts once, and is `repeated` when its form is sent again. */
+export async function answerBy(
+	slip: string,
+	{ sessionId, request }: ConsentRequest,
+	{ records }: Context,
+): Promise<'first' | 'repeated' | null> {
 	const taken = await records.take(slipKey(slip));
-	return taken?.value['sessionId'] === sessionId && taken.value['request'] === digest(request);
+	const value = (taken ?? (await records.get(slipKey(slip))))?.value;
+	if (value?.['sessionId'] !== sessionId || value['request'] !== digest(request)) return null;
+	return taken ? 'first' : 'repeated';
 }
 
 /** Shows a consent in the management API. */

@@ -69,7 +69,7 @@ test('a challenge leads to the metadata of the resource, and that to the metadat
 });
 
 test('a user who has agreed is not asked again, unless the client asks for more', async () => {
-	const client = await registerClient(url);
+	const client = await registerClient(url, { redirect_uris: ['https://claude.example/callback'] });
 	const browser = openBrowser();
 	await obtainCode(url, client, account, { browser, parameters: { scope: 'tools:read' } });
 	const again = await browser.open(authorizationUrl(url, client, { code_challenge: pkce().challenge, scope: 'tools:read' }));
@@ -78,9 +78,30 @@ test('a user who has agreed is not asked again, unless the client asks for more'
 	assert.match(more.html, /value="allow"/);
 });
 
+for (const [uri, method, isAsked] of [
+	['http://127.0.0.1:4000/callback', 'none', true],
+	['http://localhost:4000/callback', 'none', true],
+	['https://localhost/callback', 'none', true],
+	['cursor://anysphere.cursor-mcp/oauth/callback', 'none', true],
+	['https://claude.example/callback', 'none', false],
+	['http://127.0.0.1:4000/callback', 'client_secret_post', false],
+	['cursor://anysphere.cursor-mcp/oauth/callback', 'client_secret_basic', false],
+] as const) {
+	const whether = isAsked ? 'is asked again, since any program may ask in its name' : 'is not asked again';
+	test(`who has agreed to ${uri} of a client with the method ${method} ${whether} (RFC 8252 §8.6)`, async () => {
+		const client = await registerClient(url, { redirect_uris: [uri], token_endpoint_auth_method: method });
+		const browser = openBrowser();
+		await obtainCode(url, client, account, { browser });
+		const again = await browser.open(authorizationUrl(url, client, { code_challenge: pkce().challenge }));
+		assert.equal(again.left, !isAsked);
+		if (isAsked) assert.match(again.html, /value="allow"/);
+	});
+}
+
 test('who has agreed to one address of a client is asked again for another, and each has the scopes agreed to for it', async () => {
 	const uris = ['https://claude.example/callback', 'https://other.example/callback'] as const;
-	const client = await registerClient(url, { redirect_uris: [...uris, 'http://127.0.0.1:4000/callback'] });
+	const metadata = { redirect_uris: [...uris, 'http://127.0.0.1:4000/callback'], token_endpoint_auth_method: 'client_secret_post' };
+	const client = await registerClient(url, metadata);
 	const browser = openBrowser();
 	await obtainCode(url, client, account, { browser });
 	const ask = (uri: string, scope: string) =>

@@ -55,6 +55,9 @@ export function isPrivateUse(uri: string): boolean {
 	return scheme !== undefined && !TAKEN.test(scheme);
 }
 
+/** Tells whether an accepted address is that of a program on the user's machine: of whichever listens there, or has registered the scheme. */
+export const isProgram = (uri: string): boolean => isPrivateUse(uri) || isLoopback(uri);
+
 /**
  * Compares character by character (OAuth 2.1 §2.3.1, "simple string comparison"), except for the port of a loopback address: RFC 8252 §7.3,
  * "The authorization server MUST allow any port to be specified at the time of the request for loopback IP redirect URIs".

@@ -3,7 +3,7 @@
 import type { Gateway, Reply, Scope, UserOrganization } from '../../../../core/index.ts';
 import type { Choice } from '../choices.ts';
 import { type Client, isDocumentId } from '../clients/clients.ts';
-import { isLoopback, isPrivateUse } from '../clients/redirect-uris.ts';
+import { isLoopback, isPrivateUse, isProgram } from '../clients/redirect-uris.ts';
 import { MEANINGS, MEANINGS_EVERYWHERE } from '../scopes.ts';
 import { type Html, html, NOTHING, reply } from './html.ts';
 import { clientIn, gatewayIn, organizationIn, shownInFull } from './names.ts';
@@ -194,7 +194,7 @@ const switchForm = (page: Page, look: 'link' | 'plain'): Html => html`
 
 /** A link and not a redirect, so that a user is sent on only by choosing to. */
 function wayBack({ back, redirectUri }: Page): Html {
-	const where = isPrivateUse(redirectUri) || isLoopback(redirectUri) ? 'the program' : new URL(redirectUri).host;
+	const where = isProgram(redirectUri) ? 'the program' : new URL(redirectUri).host;
 	return html`<a class="link" href="${back}">Cancel and go back to ${where}</a>`;
 }
 

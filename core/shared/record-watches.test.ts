@@ -125,7 +125,7 @@ test('on another replica a change is recalled before what follows from a later o
 	await Promise.all([first.has('none'), later.has('none')]);
 	for (let n = 1; n <= 10; n++) {
 		await here.put('a', { n }, { watched: true });
-		// Watches read on several connections, so one that began first may end last; a second has room for some hundred round trips.
+		// Watches read on several connections, so the one that is woken first may be the last that yields.
 		for (let trip = 1; trip === 1 || first.seen.at(-1) !== String(n); trip++) {
 			assert.ok(trip <= 100, `a change was not seen within ${trip} round trips: ${first.seen}`);
 			await here.put('z', { n: `${n}.${trip}` }, { watched: true });

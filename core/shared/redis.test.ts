@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { elapsing, isBeforeTimer, until } from '../../test/helpers/clock.ts';
 import { startRedis, type TestRedis, testRedis } from '../../test/helpers/redis.ts';
 import { silent } from '../../test/helpers/silent.ts';
-import { LOOPBACK_CERTIFICATE, tlsFront, trust } from '../../test/helpers/upstream.ts';
+import { LOOPBACK_CERTIFICATE, tlsFront, tlsListener, trust } from '../../test/helpers/upstream.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../contract/nouns.ts';
 import { connectCarrier, connectLanes, createShared, defineScript, type Shared } from './redis.ts';
@@ -69,6 +69,10 @@ test('every connection is made as the user and by TLS, as configured; one with a
 	assert.equal(await answerOf({ host: 'localhost' }), 'unavailable', 'the certificate is for the address');
 	assert.equal(await answerOf({ password: 'open-sesam' }), 'unavailable');
 	assert.equal(await answerOf({ username: null }), 'unavailable');
+	const names: string[] = [];
+	const listener = await tlsListener(t, (name) => names.push(name));
+	assert.equal(await answerOf({ host: 'localhost', port: listener.port }), 'unavailable');
+	assert.deepEqual([...new Set(names)], ['localhost'], 'servers of several names are told which one is meant');
 	for (const said of [/self-signed certificate/, /altnames/, /WRONGPASS/]) assert.match(lines.join('\n'), said);
 	assert.doesNotMatch(lines.join('\n'), /sesam|default-user/);
 

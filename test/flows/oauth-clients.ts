@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { type PetsApi, startPets } from '../clients/pets.ts';
 import { approve, type Person } from '../helpers/oauth.ts';
 import {
@@ -16,6 +15,7 @@ import {
 	type SharedService,
 	sharedService,
 } from '../helpers/service.ts';
+import { LOOPBACK_CERTIFICATE, trusting } from '../helpers/upstream.ts';
 
 /** The name of the one tool, and the answer of its upstream. */
 export const TOOL = 'getTom';
@@ -84,7 +84,7 @@ export async function endAccessTokens(stage: Stage, clientId: string): Promise<n
 	return count;
 }
 
-const pem = (name: string): string => readFileSync(new URL(`../fixtures/tls/loopback.${name}.pem`, import.meta.url), 'utf8');
+const KEY = readFileSync(new URL('../fixtures/tls/loopback.key.pem', import.meta.url));
 
 export interface ClientDocument {
 	/** Address of the document, which is the client's id. */
@@ -101,20 +101,19 @@ export interface ClientDocument {
 export async function publishClientDocument(metadata: object): Promise<ClientDocument> {
 	let count = 0;
 	let url = '';
-	const server = createServer({ key: pem('key'), cert: pem('cert') }, (_request, response) => {
+	const server = createServer({ key: KEY, cert: LOOPBACK_CERTIFICATE }, (_request, response) => {
 		count += 1;
 		response.setHeader('content-type', 'application/json').end(JSON.stringify({ client_id: url, ...metadata }));
 	});
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 	// The server listens on TCP, so the address is not the name of a pipe.
 	url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/client.json`;
-	const before = getCACertificates('default');
-	setDefaultCACertificates([...before, pem('cert')]);
+	const distrust = trusting(LOOPBACK_CERTIFICATE);
 	return {
 		url,
 		requests: () => count,
 		[Symbol.dispose]() {
-			setDefaultCACertificates(before);
+			distrust();
 			server.closeAllConnections();
 			server.close();
 		},

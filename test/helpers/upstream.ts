@@ -18,12 +18,15 @@ export const CERTIFICATE = pem('upstream.example.cert.pem');
 /** A certificate of the same kind for 127.0.0.1. */
 export const LOOPBACK_CERTIFICATE = pem('loopback.cert.pem');
 
-/** Has this process trust a certificate until the test ends. */
-export function trust(test: TestContext, certificate: string): void {
+/** Has this process trust a certificate. @returns how to end it */
+export function trusting(certificate: string): () => void {
 	const before = getCACertificates('default');
 	setDefaultCACertificates([...before, certificate]);
-	test.after(() => setDefaultCACertificates(before));
+	return () => setDefaultCACertificates(before);
 }
+
+/** Has this process trust a certificate until the test ends. */
+export const trust = (test: TestContext, certificate: string): void => test.after(trusting(certificate));
 
 /** Starts a server that shows CERTIFICATE. Its `origin` begins with https and contains the address. */
 export async function tlsUpstream(test: TestContext, listener: RequestListener): Promise<Upstream> {

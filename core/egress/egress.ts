@@ -5,7 +5,8 @@ import { isIPv6 } from 'node:net';
 import { type Agent, fetch as undiciFetch } from 'undici';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { CheckedAddress, OutboundRequest, OutboundResponse, SocketProtocol, StreamRequest } from '../contract/outbound.ts';
-import { tracedFetch, tracedRequest } from '../telemetry/outbound-spans.ts';
+import { addTrace, tracedRequest } from '../telemetry/outbound-spans.ts';
+import type { TraceContext } from '../telemetry/spans.ts';
 import { parseOpenings } from './addresses.ts';
 import { decoded } from './decoding.ts';
 import { Dialer, type Shares } from './dialer.ts';
@@ -13,7 +14,7 @@ import { networkError, refused, refusedField, shown, tooLarge } from './errors.t
 import { Attempt, MAX_REDIRECTS, REQUEST_TIMEOUT_MS } from './exchange.ts';
 import type { Lookup } from './names.ts';
 import { urlParts } from './parsed-urls.ts';
-import { firstHop, type Hop, lowerCased, redirected, tooManyRedirects } from './redirects.ts';
+import { type Around, firstHop, type Hop, lowerCased, redirected, tooManyRedirects } from './redirects.ts';
 import { type OpenStream, openStream } from './streaming.ts';
 import { parseTarget, type Target } from './targets.ts';
 
@@ -90,6 +91,7 @@ export function createEgress(policy: EgressPolicy): Egress {
 }
 
 type OnRedirect = (next: URL) => void;
+type Traced<T> = T & { trace: TraceContext | null };
 
 /** A class, since one is made for every request: it costs one object instead of three functions. */
 class Pooled implements PooledEgress {
@@ -102,22 +104,23 @@ class Pooled implements PooledEgress {
 	}
 
 	request(options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
-		return tracedRequest(options, (sent) => request(this.#dialer, this.#pool, sent, onRedirect));
+		return tracedRequest(options, (trace) => request(this.#dialer, this.#pool, options, { trace, onRedirect }));
 	}
 
 	stream(options: StreamRequest, onRedirect?: OnRedirect): Promise<OpenStream> {
-		return tracedRequest(options, (sent) => openStream(this.#dialer, this.#pool, sent, onRedirect));
+		return tracedRequest(options, (trace) => openStream(this.#dialer, this.#pool, options, { trace, onRedirect }));
 	}
 
 	fetch(url: string | URL, init?: RequestInit): Promise<Response> {
-		return tracedFetch(url, init, (sent) => guardedFetch(this.#dialer, this.#pool, url, sent));
+		const { method = 'GET' } = init ?? {};
+		return tracedRequest({ method, url: String(url) }, (trace) => guardedFetch(this.#dialer, this.#pool, url, { ...init, trace }));
 	}
 }
 
-async function request(dialer: Dialer, pool: string, options: OutboundRequest, onRedirect?: OnRedirect): Promise<OutboundResponse> {
+async function request(dialer: Dialer, pool: string, options: OutboundRequest, { trace, onRedirect }: Around): Promise<OutboundResponse> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
 	const { url, host } = dialer.target(options.url);
-	let hop = firstHop(url, options);
+	let hop = firstHop(url, options, trace);
 	const attempt = new Attempt(dialer.owner(pool), { host, timeoutMs, maxBytes, signal });
 	try {
 		for (let count = 0; ; count++) {
@@ -143,12 +146,12 @@ async function preview(dialer: Dialer, options: OutboundRequest): Promise<Previe
 	return { ...hop, url: url.href };
 }
 
-async function guardedFetch(dialer: Dialer, pool: string, input: string | URL, init: RequestInit = {}): Promise<Response> {
+async function guardedFetch(dialer: Dialer, pool: string, input: string | URL, { trace, ...init }: Traced<RequestInit>): Promise<Response> {
 	const { url, host } = dialer.target(String(input));
 	// Node's own Request reads every kind of body; undici's package does not recognise Node's FormData.
 	const asked = new Request(url, init);
 	const body = asked.body === null ? null : Buffer.from(await asked.arrayBuffer());
-	let hop: Hop = { url, method: asked.method, headers: lowerCased(Object.fromEntries(asked.headers)), body };
+	let hop: Hop = { url, method: asked.method, headers: addTrace(lowerCased(Object.fromEntries(asked.headers)), trace), body };
 	const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(FETCH_TIMEOUT_MS)]);
 	for (let count = 0; ; count++) {
 		const response = await fetchHop(dialer.agent(pool), hop, signal);

@@ -3,6 +3,8 @@
 
 import { GatewayError } from '../contract/errors.ts';
 import type { OutboundRequest } from '../contract/outbound.ts';
+import { addTrace } from '../telemetry/outbound-spans.ts';
+import type { TraceContext } from '../telemetry/spans.ts';
 import { refused, shown } from './errors.ts';
 import { headerNameFault, headerValueFault } from './headers.ts';
 
@@ -16,6 +18,13 @@ export interface Hop {
 	body: string | Buffer | null;
 }
 
+/** The surroundings of an exchange: those of its first request and of its redirects. */
+export interface Around {
+	trace: TraceContext | null;
+	/** Called with the target of a redirect before it is followed; it may throw. */
+	onRedirect: ((next: URL) => void) | undefined;
+}
+
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 const NO_HEADERS: Record<string, string> = {};
@@ -23,13 +32,12 @@ const NO_HEADERS: Record<string, string> = {};
 /** Headers that are sent to another origin too; any other one might be a credential. */
 const HARMLESS: ReadonlySet<string> = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
 
-/** @param url the checked one of the options. @throws validation_failed */
-export const firstHop = (url: Readonly<URL>, { method, headers = NO_HEADERS, body = null }: OutboundRequest): Hop => ({
-	url,
-	method: method.toUpperCase(),
-	headers: lowerCased(headers),
-	body,
-});
+/** @param url the checked one of the options. @param trace the context of the trace, whose headers are added. @throws validation_failed */
+export const firstHop = (
+	url: Readonly<URL>,
+	{ method, headers = NO_HEADERS, body = null }: OutboundRequest,
+	trace: TraceContext | null = null,
+): Hop => ({ url, method: method.toUpperCase(), headers: addTrace(lowerCased(headers), trace), body });
 
 /** Converts names to lower case, and adds a user agent, without which some APIs answer nothing. @throws validation_failed */
 export function lowerCased(headers: Record<string, string>): Record<string, string> {

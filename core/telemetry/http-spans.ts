@@ -2,8 +2,8 @@
 // told, since it may hold a key, and neither are headers.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ATTRIBUTES as A, SPANS } from './names.ts';
-import type { Attributes, SpanDraft } from './spans.ts';
+import { SPANS } from './names.ts';
+import type { SpanAttributes, SpanDraft } from './spans.ts';
 
 export const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
 
@@ -14,12 +14,12 @@ export const requestDraft = (request: IncomingMessage): SpanDraft => ({
 	// The specification's name for a request whose route is not known yet.
 	name: METHODS.has(request.method ?? '') ? (request.method ?? '') : 'HTTP',
 	kind: 'server',
-	attributes: { [A.httpMethod]: methodOf(request), [A.urlScheme]: 'http', [A.protocolVersion]: request.httpVersion },
+	attributes: { httpMethod: methodOf(request), urlScheme: 'http', protocolVersion: request.httpVersion },
 });
 
 export interface RequestEnd {
 	name: string;
-	attributes: Attributes;
+	attributes: SpanAttributes;
 	/** The status of a fault of ours, or `client_left`; null otherwise. */
 	error: string | null;
 }
@@ -35,6 +35,5 @@ export function requestEnd({
 }): RequestEnd {
 	const { statusCode, writableFinished } = response;
 	const error = writableFinished ? (statusCode >= 500 ? String(statusCode) : null) : 'client_left';
-	const attributes = { [A.httpStatus]: statusCode, ...(route !== null && { [A.httpRoute]: route }) };
-	return { name: SPANS.http(methodOf(request), route), attributes, error };
+	return { name: SPANS.http(methodOf(request), route), attributes: { httpStatus: statusCode, httpRoute: route ?? undefined }, error };
 }

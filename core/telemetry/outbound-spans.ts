@@ -2,62 +2,63 @@
 // and query may hold what a tenant sent, or a key.
 
 import { METHODS } from './http-spans.ts';
-import { ATTRIBUTES as A, SPANS } from './names.ts';
-import { type Attributes, activeSpan, type SpanDraft, spanned, traceContext, withTrace } from './spans.ts';
-
-/** Headers, or metadata, by name. */
-type TraceHeaders = Readonly<Record<string, string>>;
+import { SPANS } from './names.ts';
+import { activeSpan, ended, errorTypeOf, type SpanAttributes, type SpanDraft, spanned, type TraceContext, traceContext } from './spans.ts';
 
 interface Outgoing {
 	method: string;
 	url: string;
-	headers?: Record<string, string>;
 }
 
-/** Sends a request with the context of the trace, in a span of its own where the trace is recorded. */
-export function tracedRequest<R extends Outgoing, T extends { status: number }>(request: R, send: (request: R) => Promise<T>): Promise<T> {
+/**
+ * Sends a request in a span of its own, where the trace is recorded. Nothing that is done to send it has a span, so none is around it.
+ * @param send is given the context of the trace; null without one
+ */
+export function tracedRequest<T extends { status: number }>(
+	request: Outgoing,
+	send: (trace: TraceContext | null) => Promise<T>,
+): Promise<T> {
 	const around = activeSpan();
-	if (!around?.context) return send(request);
-	if (!around.isRecorded) return send(withTrace(request));
-	return spanned(
-		() => draftOf(request),
-		async (span) => {
-			const answer = await send(withTrace(request));
-			span?.set({ [A.httpStatus]: answer.status });
-			if (answer.status >= 400) span?.fail(String(answer.status));
-			return answer;
+	if (!around?.isRecorded) return send(around?.context ?? null);
+	const span = around.child(draftOf(request), null);
+	return ended(
+		() => send(span.context),
+		({ status }) => {
+			span.set({ httpStatus: status });
+			if (status >= 400) span.fail(String(status));
+			span.end();
+		},
+		(thrown) => {
+			span.fail(errorTypeOf(thrown));
+			span.end();
 		},
 	);
 }
 
-/** Does the same for `fetch`. */
-export function tracedFetch(
-	url: string | URL,
-	init: RequestInit | undefined,
-	send: (init: RequestInit | undefined) => Promise<Response>,
-): Promise<Response> {
-	if (!activeSpan()?.context) return send(init);
-	const headers = Object.fromEntries(new Headers(init?.headers));
-	const request = { method: init?.method ?? 'GET', url: String(url), headers };
-	return tracedRequest(request, (sent) => send({ ...init, headers: sent.headers }));
+/** Adds the headers of a trace, unless there are some. @param headers their names in lower case */
+export function addTrace(headers: Record<string, string>, trace: TraceContext | null): Record<string, string> {
+	if (!trace || headers['traceparent'] !== undefined || headers['tracestate'] !== undefined) return headers;
+	headers['traceparent'] = trace.traceparent;
+	if (trace.tracestate !== undefined) headers['tracestate'] = trace.tracestate;
+	return headers;
 }
 
-/** Does the same for protocols with a socket of their own. @param work is given the headers of the trace; none without one */
-export function tracedExchange<T>(url: string, work: (trace: TraceHeaders) => Promise<T>): Promise<T> {
+/** Runs an exchange in a protocol with a socket of its own in a span. @param work is given the headers of the trace; none without one */
+export function tracedExchange<T>(url: string, work: (trace: Readonly<Record<string, string>>) => Promise<T>): Promise<T> {
 	const around = activeSpan();
 	if (!around?.isRecorded) return work({ ...around?.context });
 	return spanned(
-		() => ({ name: SPANS.exchange, kind: 'client', attributes: addressOf(url) }),
+		() => ({ name: SPANS.exchange, kind: 'client', attributes: () => addressOf(url) }),
 		() => work({ ...traceContext() }),
 	);
 }
 
 function draftOf({ method, url }: Outgoing): SpanDraft {
 	const name = METHODS.has(method.toUpperCase()) ? method.toUpperCase() : '_OTHER';
-	return { name: name === '_OTHER' ? 'HTTP' : name, kind: 'client', attributes: { [A.httpMethod]: name, ...addressOf(url) } };
+	return { name: name === '_OTHER' ? 'HTTP' : name, kind: 'client', attributes: () => ({ httpMethod: name, ...addressOf(url) }) };
 }
 
-function addressOf(url: string): Attributes {
+function addressOf(url: string): SpanAttributes {
 	const { hostname = '', port = '', protocol = '' } = URL.parse(url) ?? {};
-	return { [A.serverAddress]: hostname, [A.serverPort]: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) };
+	return { serverAddress: hostname, serverPort: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) };
 }

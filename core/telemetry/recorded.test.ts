@@ -5,7 +5,9 @@ import { test } from 'node:test';
 import { type HrTime, ROOT_CONTEXT, type Span as SdkSpan, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { ATTRIBUTES } from './names.ts';
 import { RecordedSpan, type SpanParts } from './recorded.ts';
+import type { Attributes, SpanAttributes } from './spans.ts';
 import { Ids } from './trace-ids.ts';
 import { UnsampledSpan } from './unsampled.ts';
 
@@ -16,12 +18,12 @@ const LIMITS = { attributeValueLengthLimit: 256, attributeCountLimit: 32, linkCo
 const resource = resourceFromAttributes({ 'service.name': 'gatehouse' });
 const measuring = { isMeasured: false, measure: () => undefined };
 
+/** Returns attributes under the names of the conventions. */
+const named = (attributes: SpanAttributes): Attributes =>
+	Object.fromEntries(Object.entries(attributes).map(([key, value]) => [ATTRIBUTES[key as keyof SpanAttributes], value ?? '']));
+
 /** Starts the span `name` with a parent and a link by each, does the same to both, and returns what exporters read. */
-function both(
-	attributes: Record<string, string | number | boolean | string[]>,
-	ours: (span: RecordedSpan) => void,
-	sdks: (span: SdkSpan) => void,
-) {
+function both(attributes: SpanAttributes, ours: (span: RecordedSpan) => void, sdks: (span: SdkSpan) => void) {
 	const ended: ReadableSpan[] = [];
 	const parts: SpanParts = {
 		...{ resource, instrumentationScope: { name: 'gatehouse', version: '1' }, ids: new Ids(), measuring },
@@ -34,7 +36,7 @@ function both(
 	const idGenerator = { generateTraceId: () => TRACE, generateSpanId: () => 'c'.repeat(16) };
 	const spanProcessors = [new SimpleSpanProcessor({ exporter })];
 	const tracer = new TracerProvider({ resource, spanLimits: LIMITS, spanProcessors, idGenerator }).getTracer('gatehouse', '1');
-	const options = { kind: SpanKind.SERVER, attributes, links: [{ context: linked }] };
+	const options = { kind: SpanKind.SERVER, attributes: named(attributes), links: [{ context: linked }] };
 	sdks(tracer.startSpan('name', options, trace.setSpanContext(ROOT_CONTEXT, parent)));
 	return { ended: ended.map(readOf), expected: exporter.getFinishedSpans().map(readOf) };
 }
@@ -53,7 +55,7 @@ function readOf(span: ReadableSpan) {
 
 test('a span that ends as it began', () => {
 	const { ended, expected } = both(
-		{ text: 'a'.repeat(300), list: ['b'.repeat(300), 'c'], number: 1.5, yes: true },
+		{ tool: 'a'.repeat(300), finishReasons: ['b'.repeat(300), 'c'], costUsd: 1.5, worker: true },
 		(span) => span.end(),
 		(span) => span.end(),
 	);
@@ -63,28 +65,38 @@ test('a span that ends as it began', () => {
 
 test('a span that is told more, fails, gets another name, and is left alone after its end', () => {
 	const { ended, expected } = both(
-		{ first: 1 },
+		{ runAttempt: 1 },
 		(span) => {
-			span.set({ first: 2, second: 'x' });
+			span.set({ runAttempt: 2, node: 'x', nodeType: undefined });
 			span.fail('tool_error');
 			span.fail('another');
-			span.endAs('POST /x', { third: 'y' }, '500');
-			span.set({ late: true });
+			span.endAs('POST /x', { outcome: 'y' }, '500');
+			span.set({ tool: 'late' });
 			span.fail('late');
 			span.end();
 			span.endAs('late', {}, null);
 		},
 		(span) => {
-			span.setAttributes({ first: 2, second: 'x' });
+			span.setAttributes(named({ runAttempt: 2, node: 'x' }));
 			span.setAttribute('error.type', 'tool_error');
 			span.setStatus({ code: SpanStatusCode.ERROR });
 			span.updateName('POST /x');
-			span.setAttributes({ third: 'y' });
+			span.setAttributes(named({ outcome: 'y' }));
 			span.end();
 		},
 	);
 	assert.equal(expected.length, 1);
 	assert.deepEqual(ended, expected);
+});
+
+test('attributes may be made when the span is read, and not before', () => {
+	let made = 0;
+	const ended: ReadableSpan[] = [];
+	const parts = { ids: new Ids(), measuring, processor: { onEnd: (span: ReadableSpan) => void ended.push(span) } };
+	const attributes = (): SpanAttributes => ({ runAttempt: ++made });
+	new RecordedSpan({ name: 'x', attributes }, { own: linked, parent: null }, parts as unknown as SpanParts).end();
+	assert.equal(made, 0);
+	assert.deepEqual(ended[0]?.attributes, { [ATTRIBUTES.runAttempt]: 1 });
 });
 
 test('it begins when those of the SDK do that are begun around it, and lasts until its end', async () => {

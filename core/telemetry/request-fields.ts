@@ -2,7 +2,6 @@
 
 import type { Request } from '@hapi/hapi';
 import type { LineNames, RequestRow } from '../store/store.ts';
-import { ATTRIBUTES } from './names.ts';
 import { activeSpan, type SpanIds, traceIdOf } from './spans.ts';
 
 declare module '@hapi/hapi' {
@@ -23,8 +22,9 @@ export function keepTrace(request: Request): void {
 /** Tells the span of a request which gateway it is for, and by which route. */
 export function tellGateway({ organization = '', gateway = '' }: LineNames, route: string | undefined): void {
 	const span = activeSpan();
-	span?.route(`/{org}/{gateway}${route ?? ''}`);
-	if (span?.isRecorded) span.set({ [ATTRIBUTES.organization]: organization, [ATTRIBUTES.gateway]: gateway });
+	if (!span?.isRecorded && !span?.isMeasured) return;
+	span.route(`/{org}/{gateway}${route ?? ''}`);
+	span.set({ organization, gateway });
 }
 
 /** Returns the fields; none that is not known. @param row the request's line of the request log, where it has one */
@@ -32,11 +32,10 @@ export function requestFields({ plugins, auth }: Request, row: RequestRow | unde
 	const { organization, gateway, tool } = row?.names ?? {};
 	const slug = organization ?? auth.credentials?.organization?.slug;
 	const caller = row?.caller ?? (auth.credentials?.user ? `user:${auth.credentials.user.id}` : null);
-	return {
-		...(slug !== undefined && { organization: slug }),
-		...(gateway !== undefined && { gateway }),
-		...(tool !== undefined && { tool }),
-		...(caller !== null && { caller }),
-		...plugins.trace,
-	};
+	const fields: Record<string, string> = {};
+	if (slug !== undefined) fields['organization'] = slug;
+	if (gateway !== undefined) fields['gateway'] = gateway;
+	if (tool !== undefined) fields['tool'] = tool;
+	if (caller !== null) fields['caller'] = caller;
+	return Object.assign(fields, plugins.trace);
 }

@@ -64,47 +64,39 @@ interface SdkParts {
 	active: number;
 }
 
-/** A request that is being answered; neither its span nor its listener refers to it, so that it is garbage as soon as it has ended. */
-interface Begun {
-	span: RootSpan;
-	startedMs: number;
-	around: SdkParts;
-}
-
-const BEGUN = Symbol('begun');
-type Answering = ServerResponse & { [BEGUN]?: Begun | null };
-
 /** Begins the span of a request, which ends with its answer or its connection. */
-function requestSpan(request: IncomingMessage, response: Answering, around: SdkParts): Span {
+function requestSpan(request: IncomingMessage, response: ServerResponse, around: SdkParts): Span {
 	const parent = contextOf(request.headers as { traceparent?: unknown; tracestate?: unknown });
 	const span = around.traces.begin(() => requestDraft(request), parent);
 	if (!span.isRecorded && !around.meters.isOn) return span;
 	around.active++;
-	response[BEGUN] = { span, startedMs: performance.now(), around };
-	response.on('close', endRequest);
+	response.once('close', ender(span, around));
 	return span;
 }
 
-function endRequest(this: Answering): void {
-	const { req: request, [BEGUN]: begun } = this;
-	if (!begun) return;
-	const { span, startedMs, around } = begun;
-	// Deleted, it would make a slow object of the response.
-	this[BEGUN] = null;
-	around.active--;
-	const { routed: route } = span;
-	const { name, attributes, error } = requestEnd({ request, response: this, route });
-	span.endAs(name, attributes, error);
-	if (!around.meters.isOn) return;
-	const { method = '' } = request;
-	const labels: Attributes = {
-		[A.httpMethod]: METHODS.has(method) ? method : '_OTHER',
-		[A.httpStatus]: this.statusCode,
-		[A.urlScheme]: 'http',
+/**
+ * Returns the listener of a request's end. It is made here, where nothing refers to the request, and neither does the span, so that a request is garbage
+ * as soon as it has ended. The response gets no member for it: all of Node's code for responses would then have two forms of them to do with.
+ */
+function ender(span: RootSpan, around: SdkParts): (this: ServerResponse) => void {
+	const startedMs = performance.now();
+	return function (this: ServerResponse): void {
+		const { req: request } = this;
+		around.active--;
+		const { routed: route } = span;
+		const { name, attributes, error } = requestEnd({ request, response: this, route });
+		span.endAs(name, attributes, error);
+		if (!around.meters.isOn) return;
+		const { method = '' } = request;
+		const labels: Attributes = {
+			[A.httpMethod]: METHODS.has(method) ? method : '_OTHER',
+			[A.httpStatus]: this.statusCode,
+			[A.urlScheme]: 'http',
+		};
+		if (route !== null) labels[A.httpRoute] = around.labels.of('declared', 'route', route);
+		if (error !== null) labels[A.errorType] = error;
+		around.meters.measure('http', (performance.now() - startedMs) / 1000, labels);
 	};
-	if (route !== null) labels[A.httpRoute] = around.labels.of('declared', 'route', route);
-	if (error !== null) labels[A.errorType] = error;
-	around.meters.measure('http', (performance.now() - startedMs) / 1000, labels);
 }
 
 /** Has the SDK tell its own faults in our log; its lines are not sent to the collector that they are about. */

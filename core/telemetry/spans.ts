@@ -3,9 +3,15 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { asGatewayError } from '../contract/errors.ts';
-import { ATTRIBUTES, type MetricName } from './names.ts';
+import type { ATTRIBUTES, MetricName } from './names.ts';
 
-export type Attributes = Record<string, string | number | boolean | string[]>;
+type Value = string | number | boolean | string[];
+
+/** Attributes under the names that the conventions give them: the labels of metrics. */
+export type Attributes = Record<string, Value>;
+
+/** Attributes of a span under their keys in `ATTRIBUTES`: they get their names when they are sent, and those without a value are left out. */
+export type SpanAttributes = Partial<Record<keyof typeof ATTRIBUTES, Value | undefined>>;
 
 /** W3C Trace Context (https://www.w3.org/TR/trace-context/), as headers, members of `_meta`, or stored with a run. */
 export interface TraceContext {
@@ -16,7 +22,8 @@ export interface TraceContext {
 export interface SpanDraft {
 	name: string;
 	kind?: 'internal' | 'server' | 'client';
-	attributes?: Attributes;
+	/** Themselves, or a function that returns them when they are sent: it must refer to little, since the span is kept until then. */
+	attributes?: SpanAttributes | (() => SpanAttributes);
 	/** The tool whose run it tells, too. */
 	tool?: string;
 }
@@ -38,7 +45,7 @@ export interface Span {
 	/** The tool whose run it tells, until that has begun: one that the tool calls itself is another. */
 	tool: string | null;
 	child(draft: SpanDraft, parent: TraceContext | null): Span;
-	set(attributes: Attributes): void;
+	set(attributes: SpanAttributes): void;
 	/** Names the route of the request, which the span of the request and its metric tell. */
 	route(path: string): void;
 	/** Marks it as failed, once: whoever is nearest to the fault knows its name. @param type a code or a word, never a message */
@@ -75,14 +82,30 @@ export function spanned<T>(
 	return span ? workIn(span, work) : work(null);
 }
 
-async function workIn<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
+function workIn<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
+	return ended(
+		() => current.run(span, () => work(span)),
+		() => span.end(),
+		(thrown) => {
+			span.fail(errorTypeOf(thrown));
+			span.end();
+		},
+	);
+}
+
+/**
+ * Returns the very promise of `work`, of whose end it hears first. A promise of its own would delay what follows by some steps: calls that are done in a
+ * row step by step (`process/turn-end.ts`) cost more where a traced one is out of step.
+ * @param done is called with the result, and `failed` with what was thrown; neither may throw
+ */
+export function ended<T>(work: () => Promise<T>, done: (result: T) => void, failed: (thrown: unknown) => void): Promise<T> {
 	try {
-		return await current.run(span, () => work(span));
+		const working = work();
+		working.then(done, failed);
+		return working;
 	} catch (thrown) {
-		span.fail(errorTypeOf(thrown));
+		failed(thrown);
 		throw thrown;
-	} finally {
-		span.end();
 	}
 }
 
@@ -115,18 +138,6 @@ function begin(draft: () => SpanDraft, parent: TraceContext | null): Span | null
 /** Returns the context of the span around, for messages to others; null without telemetry. */
 export const traceContext = (): TraceContext | null => current.getStore()?.context ?? null;
 
-/** Adds the headers of the trace to a request, unless it has some of its own. */
-export function withTrace<R extends { headers?: Record<string, string> }>(request: R): R {
-	const context = current.getStore()?.context;
-	if (!context) return request;
-	for (const name in request.headers) if (isTraces(name)) return request;
-	return { ...request, headers: { ...request.headers, ...context } };
-}
-
-/** Looks at the length first, since hardly any other name has it. */
-const isTraces = (name: string): boolean =>
-	(name.length === 'traceparent'.length || name.length === 'tracestate'.length) && /^trace(parent|state)$/i.test(name);
-
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
 const TRACESTATE_LENGTH = 512;
 
@@ -143,6 +154,3 @@ export function contextOf({ traceparent, tracestate }: { traceparent?: unknown; 
 
 /** Returns the word for an error: its code, never its message, which may hold what a tenant sent. */
 export const errorTypeOf = (thrown: unknown): string => asGatewayError(thrown)?.code ?? 'internal';
-
-/** Returns the attributes of an organization's work. */
-export const ofOrganization = (organization: string): Attributes => ({ [ATTRIBUTES.organization]: organization });

@@ -1,6 +1,8 @@
-// The ids of traces and spans: random, and drawn for many at once.
+// The ids of traces and spans: random, and drawn for many at once, as is whether a trace is sampled. Done for each request, between other work, it
+// takes several times as long.
 
 import { randomBytes } from 'node:crypto';
+import type { SpanContext, TraceFlags } from '@opentelemetry/api';
 
 /** The random bytes that are drawn at once: those of 170 requests. */
 const DRAWN_BYTES = 4080;
@@ -25,5 +27,34 @@ export class Ids {
 		const from = this.#at;
 		this.#at += length;
 		return this.#hex.slice(from, this.#at);
+	}
+}
+
+/** The number of contexts that are made at once. */
+const ROOTS = 170;
+
+/** The contexts of requests that begin a trace. */
+export class Roots {
+	readonly #ids: Ids;
+	readonly #flagsOf: (traceId: string) => TraceFlags;
+	readonly #made: SpanContext[] = [];
+
+	constructor(ids: Ids, flagsOf: (traceId: string) => TraceFlags) {
+		this.#ids = ids;
+		this.#flagsOf = flagsOf;
+	}
+
+	next(): SpanContext {
+		return this.#made.pop() ?? this.#make();
+	}
+
+	#make(): SpanContext {
+		for (let at = 1; at < ROOTS; at++) this.#made.push(this.#root());
+		return this.#root();
+	}
+
+	#root(): SpanContext {
+		const traceId = this.#ids.trace();
+		return { traceId, spanId: this.#ids.span(), traceFlags: this.#flagsOf(traceId) };
 	}
 }

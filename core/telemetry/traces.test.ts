@@ -4,7 +4,8 @@ import { type TestContext, test } from 'node:test';
 import { type Collector, startCollector } from '../../test/helpers/otlp.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
 import { GatewayError } from '../contract/errors.ts';
-import { activeSpan, apart, contextOf, spanned, spannedStream, traceContext, traceIdOf, withTrace } from './spans.ts';
+import { addTrace, tracedRequest } from './outbound-spans.ts';
+import { activeSpan, apart, contextOf, spanned, spannedStream, traceContext, traceIdOf } from './spans.ts';
 import { createTelemetry, OFF, type Telemetry } from './telemetry.ts';
 import { type TelemetryConfig, telemetryOf } from './variables.ts';
 import { tracedMessage, tracedTool } from './work-spans.ts';
@@ -154,15 +155,62 @@ test('work that belongs to no request has no span around it', async (t) => {
 	await telemetry.close();
 });
 
-test('a request that has headers of a trace keeps its own', async (t) => {
-	const { telemetry } = await tracing(t);
-	await telemetry.run({ id: '1', trace: { ...sampled, tracestate: 'a=1' } }, named('root'), async () => {
-		const own = { headers: { Traceparent: 'mine' } };
-		assert.equal(withTrace(own), own);
-		assert.deepEqual(Object.keys(withTrace({ headers: { accept: '*/*' } }).headers), ['accept', 'traceparent', 'tracestate']);
+test('a request that has headers of a trace keeps its own', () => {
+	const state = { ...sampled, tracestate: 'a=1' };
+	for (const own of [{ traceparent: 'mine' }, { tracestate: 'mine' }]) assert.deepEqual(addTrace({ ...own }, state), own);
+	assert.deepEqual(addTrace({ accept: '*/*' }, state), { accept: '*/*', ...state });
+	assert.deepEqual(addTrace({}, sampled), sampled);
+	assert.deepEqual(addTrace({}, null), {});
+});
+
+test('work in a span keeps its own promise, and one that throws at once ends its span, too', async (t) => {
+	const { telemetry, collector } = await tracing(t);
+	const answer = Promise.resolve({ status: 204 });
+	const now = (): never => {
+		throw new GatewayError('conflict', 'Not now.');
+	};
+	const message = { method: 'tools/call', target: { tool: 'x' }, version: null, id: 1, meta: {} };
+	const fault = { thrown: (): null => null, result: (): null => null };
+	const tool = { tool: 'x', kind: 'http', organization: 'o' };
+	const request = { method: 'GET', url: 'http://a.example:81/secret' };
+	await telemetry.run({ id: '1', trace: sampled }, named('root'), async () => {
+		assert.equal(
+			spanned(named('work'), () => answer),
+			answer,
+		);
+		assert.equal(
+			tracedMessage(
+				message,
+				() =>
+					tracedTool(
+						tool,
+						() => tracedRequest(request, () => answer),
+						() => null,
+					),
+				fault,
+			),
+			answer,
+		);
+		for (const work of [() => spanned(named('work'), now), () => tracedMessage(message, now, fault), () => tracedRequest(request, now)])
+			assert.throws(work, { code: 'conflict' });
+		await answer;
 	});
 	await telemetry.close();
-	assert.deepEqual(withTrace({ headers: {} }), { headers: {} });
+	const told = collector.spans.map(({ name, status, attributes }) => [
+		name,
+		status.code,
+		attributes['server.port'] ?? attributes['error.type'],
+	]);
+	assert.deepEqual(told.sort(), [
+		['GET', undefined, 81],
+		['GET', 2, 81],
+		['root', undefined, undefined],
+		['tools/call x', undefined, undefined],
+		['tools/call x', 2, 'conflict'],
+		['work', undefined, undefined],
+		['work', 2, 'conflict'],
+	]);
+	assert.ok(!collector.raw().includes('secret'));
 });
 
 test('off, work is done as it is', async () => {

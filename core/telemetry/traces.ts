@@ -12,10 +12,10 @@ import {
 	TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
 import { spansTo } from './otlp/exporters.ts';
-import { RecordedSpan, type SpanContexts, type SpanParts } from './recorded.ts';
+import { RecordedSpan, type SpanParts } from './recorded.ts';
 import { errorTypeOf, type SpanDraft, type TraceContext, within } from './spans.ts';
 import type { TracedRun } from './telemetry.ts';
-import { Ids } from './trace-ids.ts';
+import { Ids, Roots } from './trace-ids.ts';
 import { type Measuring, NoSpan, type RootSpan, UnsampledSpan } from './unsampled.ts';
 import type { OtlpConfig } from './variables.ts';
 
@@ -39,23 +39,28 @@ export function startTraces({ resource, version, otlp, measuring }: TraceParts):
 	const sampler = samplerOf(otlp);
 	const isParentBased = otlp.sampler.startsWith('parentbased_');
 	const ids = new Ids();
-	const opened = (draft: () => SpanDraft, { parent, linked }: Omit<SpanContexts, 'own'>, parts: SpanParts): RootSpan => {
-		const { traceId = ids.trace(), traceState } = parent ?? {};
-		const isRecorded = parent && isParentBased ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0 : isRecordedBy(sampler, traceId);
-		const traceFlags = isRecorded ? TraceFlags.SAMPLED : TraceFlags.NONE;
-		const own = { traceId, spanId: ids.span(), traceFlags, ...(traceState && { traceState }) };
-		return isRecorded ? new RecordedSpan(draft(), { own, parent, linked: linked ?? null }, parts) : new UnsampledSpan(own, parts);
+	const flagsOf = (traceId: string): TraceFlags => (isRecordedBy(sampler, traceId) ? TraceFlags.SAMPLED : TraceFlags.NONE);
+	const roots = new Roots(ids, flagsOf);
+	const continued = ({ traceId, traceFlags, traceState }: SpanContext): SpanContext => {
+		const own: SpanContext = { traceId, spanId: ids.span(), traceFlags: isParentBased ? traceFlags : flagsOf(traceId) };
+		if (traceState) own.traceState = traceState;
+		return own;
+	};
+	const opened = (draft: () => SpanDraft, parent: SpanContext | null, linked: SpanContext | null, parts: SpanParts): RootSpan => {
+		const own = parent ? continued(parent) : roots.next();
+		const isRecorded = own.traceFlags === TraceFlags.SAMPLED;
+		return isRecorded ? new RecordedSpan(draft(), { own, parent, linked }, parts) : new UnsampledSpan(own, parts);
 	};
 	const usual: SpanParts = {
 		...{ resource, instrumentationScope: { name: 'gatehouse', version }, ids, measuring, processor },
-		openBrought: (parts, draft, parent, linked) => opened(() => draft, { parent: contextFrom(parent), linked }, parts),
+		openBrought: (parts, draft, parent, linked) => opened(() => draft, contextFrom(parent), linked, parts),
 	};
 	return {
-		begin: (draft, parent) => opened(draft, { parent: parent && contextFrom(parent) }, usual),
+		begin: (draft, parent) => opened(draft, parent && contextFrom(parent), null, usual),
 		async run(run, draft, work) {
 			const parent = run.trace ? contextFrom(run.trace) : ownContext(run.id, sampler);
 			const open = new Set<RecordedSpan>();
-			const span = opened(draft, { parent }, { ...usual, open });
+			const span = opened(draft, parent, null, { ...usual, open });
 			void run.over?.then(() => {
 				for (const left of open) left.end();
 			});

@@ -3,7 +3,7 @@
 import { type SpanContext, TraceFlags } from '@opentelemetry/api';
 import type { MetricName } from './names.ts';
 import type { SpanParts } from './recorded.ts';
-import type { Attributes, Span, SpanDraft, SpanIds, TraceContext } from './spans.ts';
+import type { Attributes, Span, SpanAttributes, SpanDraft, SpanIds, TraceContext } from './spans.ts';
 
 type Measure = (metric: MetricName, value: number, labels: Attributes) => void;
 
@@ -17,7 +17,7 @@ export interface Measuring {
 export interface RootSpan extends Span {
 	/** The route that it was told; null for none. */
 	routed: string | null;
-	endAs(name: string, attributes: Attributes, error: string | null): void;
+	endAs(name: string, attributes: SpanAttributes, error: string | null): void;
 }
 
 /** Only metrics: requests carry a span that is none, for the sake of `measure`. */
@@ -89,14 +89,12 @@ export class UnsampledSpan extends NoSpan {
 }
 
 /** Returns the ids of a span as lines of the log tell them. */
-export const idsOf = ({ traceId, spanId, traceFlags }: SpanContext): SpanIds => ({
-	...{ traceId, spanId, traceFlags: traceFlags & TraceFlags.SAMPLED ? '01' : '00' },
-});
+export const idsOf = ({ traceId, spanId, traceFlags }: SpanContext): SpanIds => ({ traceId, spanId, traceFlags: flagsOf(traceFlags) });
+
+const flagsOf = (flags: number): string => (flags & TraceFlags.SAMPLED ? '01' : '00');
 
 /** Writes a context for messages to others. */
-export function written(own: SpanContext): TraceContext {
-	const { traceId, spanId, traceFlags } = idsOf(own);
-	const { traceState } = own;
-	const traceparent = `00-${traceId}-${spanId}-${traceFlags}`;
+export function written({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
+	const traceparent = `00-${traceId}-${spanId}-${flagsOf(traceFlags)}`;
 	return traceState ? { traceparent, tracestate: traceState.serialize() } : { traceparent };
 }

@@ -1,7 +1,18 @@
 // The spans of messages, tools, models, agents and nodes, by the semantic conventions of GenAI and MCP. None has arguments, results or prompts.
 
 import { ATTRIBUTES as A, OPERATIONS, SPANS } from './names.ts';
-import { type Attributes, activeSpan, contextOf, errorTypeOf, type Span, type SpanDraft, spanned, type TraceContext } from './spans.ts';
+import {
+	type Attributes,
+	activeSpan,
+	contextOf,
+	ended,
+	errorTypeOf,
+	type Span,
+	type SpanDraft,
+	spanned,
+	type TraceContext,
+	within,
+} from './spans.ts';
 
 /**
  * Runs a tool in its span: that of the message which calls it, with the attributes of both, since a second one would tell the same (semantic
@@ -15,39 +26,39 @@ export function tracedTool<T>(
 ): Promise<T> {
 	const around = activeSpan();
 	if (!around?.isRecorded) return work();
-	const attributes = { [A.toolType]: kind, [A.organizationId]: organization };
-	if (around.tool !== tool) {
-		const draft = { name: SPANS.tool(tool), attributes: { [A.operation]: OPERATIONS.tool, [A.tool]: tool, ...attributes } };
-		return spanned(
-			() => draft,
-			(span) => toldOutcome(work, outcomeOf, (outcome) => span?.fail(outcome)),
-		);
+	if (around.tool === tool) {
+		around.tool = null;
+		around.set({ toolType: kind, organizationId: organization });
+		return toldOutcome(around, work, outcomeOf);
 	}
-	around.tool = null;
-	around.set(attributes);
-	// The span's error is that of the message.
-	const tell = (outcome: string): void => around.set({ [A.outcome]: outcome });
-	return toldOutcome(work, outcomeOf, tell).catch((thrown: unknown) => {
-		tell(errorTypeOf(thrown));
-		throw thrown;
-	});
+	const attributes = { operation: OPERATIONS.tool, tool, toolType: kind, organizationId: organization };
+	return spanned(
+		() => ({ name: SPANS.tool(tool), attributes }),
+		async (span) => {
+			const result = await work();
+			const outcome = outcomeOf(result);
+			if (outcome) span?.fail(outcome);
+			return result;
+		},
+	);
 }
 
-async function toldOutcome<T>(
-	work: () => Promise<T>,
-	outcomeOf: (result: T) => string | null,
-	tell: (outcome: string) => void,
-): Promise<T> {
-	const result = await work();
-	const outcome = outcomeOf(result);
-	if (outcome) tell(outcome);
-	return result;
+/** Tells the span of a message the outcome of its tool. The span's error is that of the message. */
+function toldOutcome<T>(span: Span, work: () => Promise<T>, outcomeOf: (result: T) => string | null): Promise<T> {
+	return ended(
+		work,
+		(result) => {
+			const outcome = outcomeOf(result);
+			if (outcome) span.set({ outcome });
+		},
+		(thrown) => span.set({ outcome: errorTypeOf(thrown) }),
+	);
 }
 
 export const chatDraft = ({ provider, model }: { provider: string; model: string }): SpanDraft => ({
 	name: SPANS.chat(model),
 	kind: 'client',
-	attributes: { [A.operation]: OPERATIONS.chat, [A.provider]: provider, [A.requestModel]: model },
+	attributes: { operation: OPERATIONS.chat, provider, requestModel: model },
 });
 
 /** Tells the span of a call what the call used. */
@@ -58,11 +69,8 @@ export function tellUsage(
 	const span = activeSpan();
 	if (!span?.isRecorded || !usage) return;
 	const { inputTokens, outputTokens, cachedTokens, costMicroUsd } = usage;
-	span.set({
-		...{ [A.inputTokens]: inputTokens, [A.outputTokens]: outputTokens, [A.cachedTokens]: cachedTokens },
-		...(costMicroUsd !== null && { [A.costUsd]: costMicroUsd / 1e6 }),
-		...(model !== null && { [A.responseModel]: model }),
-	});
+	const costUsd = costMicroUsd === null ? undefined : costMicroUsd / 1e6;
+	span.set({ inputTokens, outputTokens, cachedTokens, costUsd, responseModel: model ?? undefined });
 }
 
 export interface AgentSpan {
@@ -77,14 +85,14 @@ export interface AgentSpan {
 export const agentDraft = ({ agentId, name, revision, organization, runId, attempt }: AgentSpan): SpanDraft => ({
 	name: SPANS.agent(name),
 	attributes: {
-		...{ [A.operation]: OPERATIONS.agent, [A.agent]: name, [A.agentId]: agentId, [A.agentVersion]: String(revision) },
-		...{ [A.organizationId]: organization, [A.runId]: runId, [A.runAttempt]: attempt },
+		...{ operation: OPERATIONS.agent, agent: name, agentId, agentVersion: String(revision) },
+		...{ organizationId: organization, runId, runAttempt: attempt },
 	},
 });
 
 export const nodeDraft = ({ id, type }: { id: string; type: string }): SpanDraft => ({
 	name: SPANS.node(type),
-	attributes: { [A.node]: id, [A.nodeType]: type },
+	attributes: { node: id, nodeType: type },
 });
 
 /** A message of JSON-RPC inside a request, as a transport read it. */
@@ -116,59 +124,41 @@ interface FaultOf<T> {
 	result(result: T): string | null;
 }
 
-async function measured<T>(
+function measured<T>(
 	message: TracedMessage,
 	work: () => Promise<T>,
 	faultOf: FaultOf<T>,
 	{ around, parent }: { around: Span; parent: TraceContext | null },
 ): Promise<T> {
 	const startedMs = performance.now();
-	let fault: string | null = null;
-	try {
-		return await spanned(
-			() => messageDraft(message),
-			async (span) => {
-				try {
-					const result = await work();
-					fault = faultOf.result(result);
-					return result;
-				} catch (thrown) {
-					fault = faultOf.thrown(thrown) ?? errorTypeOf(thrown);
-					throw thrown;
-				} finally {
-					if (fault !== null) span?.fail(fault);
-				}
-			},
-			parent,
-		);
-	} finally {
-		if (around.isMeasured) {
-			const labels = labelsOf(message);
-			if (fault !== null) labels[A.errorType] = fault;
-			around.measure('message', (performance.now() - startedMs) / 1000, labels);
-		}
-	}
-}
-
-function labelsOf({ method, version }: TracedMessage): Attributes {
-	const labels: Attributes = { [A.mcpMethod]: method, [A.transport]: 'tcp' };
-	if (version !== null) labels[A.mcpVersion] = version;
-	return labels;
-}
-
-function messageDraft(message: TracedMessage): SpanDraft {
-	const { method, target, id } = message;
-	const { tool, prompt } = target;
-	return {
-		name: SPANS.message(method, tool ?? prompt ?? null),
-		kind: 'server',
-		...(tool !== undefined && { tool }),
-		attributes: {
-			...labelsOf(message),
-			...(tool !== undefined && { [A.operation]: OPERATIONS.tool, [A.tool]: tool }),
-			...(prompt !== undefined && { [A.prompt]: prompt }),
-			// A text may be anything that a client thinks of.
-			...(typeof id === 'number' && { [A.jsonrpcId]: String(id) }),
-		},
+	const span = around.isRecorded || parent ? around.child(messageDraft(message), parent) : null;
+	const end = (fault: string | null): void => {
+		if (fault !== null) span?.fail(fault);
+		span?.end();
+		if (!around.isMeasured) return;
+		const labels: Attributes = { [A.mcpMethod]: message.method, [A.transport]: 'tcp' };
+		if (message.version !== null) labels[A.mcpVersion] = message.version;
+		if (fault !== null) labels[A.errorType] = fault;
+		around.measure('message', (performance.now() - startedMs) / 1000, labels);
 	};
+	return ended(
+		() => (span ? within(span, work) : work()),
+		(result) => end(faultOf.result(result)),
+		(thrown) => end(faultOf.thrown(thrown) ?? errorTypeOf(thrown)),
+	);
+}
+
+function messageDraft({ method, version, target: { tool, prompt }, id }: TracedMessage): SpanDraft {
+	const attributes = {
+		mcpMethod: method,
+		transport: 'tcp',
+		mcpVersion: version ?? undefined,
+		operation: tool === undefined ? undefined : OPERATIONS.tool,
+		tool,
+		prompt,
+		// A text may be anything that a client thinks of.
+		jsonrpcId: typeof id === 'number' ? String(id) : undefined,
+	};
+	const name = SPANS.message(method, tool ?? prompt ?? null);
+	return tool === undefined ? { name, kind: 'server', attributes } : { name, kind: 'server', attributes, tool };
 }

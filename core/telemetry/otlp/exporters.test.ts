@@ -35,7 +35,7 @@ async function send(origin: string, protocol: string): Promise<void> {
 	const log = { ...silent, tee: (sink: ((line: string) => void) | null) => void (sink && sinks.push(sink)) };
 	const values = { ...VALUES, OTEL_EXPORTER_OTLP_PROTOCOL: protocol, OTEL_EXPORTER_OTLP_ENDPOINT: origin };
 	const telemetry = await createTelemetry(telemetryOf(values), { log, version: '1' });
-	const draft = { name: 'work', attributes: { text: 'ü', whole: 200, share: 0.5, is: true, list: ['a', 'b'] } };
+	const draft = { name: 'work', attributes: { tool: 'ü', httpStatus: 200, costUsd: 0.5, worker: true, finishReasons: ['a', 'b'] } };
 	const failing = telemetry.run(
 		RUN,
 		() => draft,

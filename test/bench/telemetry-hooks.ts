@@ -4,7 +4,7 @@
 import { EventEmitter } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tracedRequest } from '../../core/telemetry/outbound-spans.ts';
+import { addTrace, tracedRequest } from '../../core/telemetry/outbound-spans.ts';
 import { tellGateway } from '../../core/telemetry/request-fields.ts';
 import { createTelemetry, type Telemetry } from '../../core/telemetry/telemetry.ts';
 import { telemetryOf } from '../../core/telemetry/variables.ts';
@@ -35,7 +35,7 @@ function call(telemetry: Telemetry): Promise<void> {
 	const { promise, resolve } = Promise.withResolvers<void>();
 	const work = async (): Promise<void> => {
 		tellGateway(names, '/');
-		const send = () => tracedRequest(outbound, async () => ({ status: 200 }));
+		const send = () => tracedRequest(outbound, async (trace) => ({ status: 200, sent: addTrace({ ...outbound.headers }, trace) }));
 		await tracedMessage(message, () => tracedTool(tool, send, none), { thrown: none, result: none });
 		for (const row of rows) telemetry.line(row);
 		response.emit('close');

@@ -1,32 +1,40 @@
-// Measures the same call of a tool without telemetry, with metrics, with traces of a tenth of the calls, and with everything, each by a service of its
-// own in one process, in turn. `node test/bench/telemetry.ts [names of ways]`, in about six minutes. Goal: at most 1.05 of the CPU with traces of a tenth.
+// Measures the same call of a tool without telemetry, with traces of none, of a tenth and of all calls, with metrics, and with everything, each by a
+// service of its own in one process, in short turns, and all of it in several processes, one after the other, since each compiles its code in its own way.
+// `[BENCH_PINNED=true] node test/bench/telemetry.ts [names of ways]`: three ways take ten minutes. Goal: at most 1.05 of the CPU with traces of a tenth.
 
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { findPort } from '../../demo/ports.ts';
-import { prepareCall } from './paths.ts';
-import { IS_SHORT, type Measured, print, runRounds } from './rounds.ts';
+import { type Path, prepareCall } from './paths.ts';
+import { IS_SHORT } from './rounds.ts';
 import { startSubject } from './subject.ts';
+import { printTurns, runTurns } from './turns.ts';
 
-/** The rounds of all ways together. */
-const ROUNDS = IS_SHORT ? 10 : 200;
-/** Code of all ways in one process is compiled later than that of one. */
-const WARM_UP_SECONDS = IS_SHORT ? 2 : 16;
-/** The time in which spans of a round are sent, so that their cost counts in it: full batches at once, the rest in the next round. */
-const SENT_MS = 300;
-const TENTH = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.1' };
+/** Processes, and the rounds of each. */
+const [STARTS, ROUNDS] = IS_SHORT ? [1, 3] : [4, 8];
+const METRICS = { METRICS_TOKEN: 'a-token-of-the-bench' };
 
-const waysTo = (collector: string): Record<string, Record<string, string>> => ({
-	off: {},
-	'off again': {},
-	metrics: { METRICS_TOKEN: 'a-token-of-the-bench' },
-	'traces of a tenth': { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector}/v1/traces`, ...TENTH },
-	'everything, each call traced': { OTEL_EXPORTER_OTLP_ENDPOINT: collector, METRICS_TOKEN: 'a-token-of-the-bench' },
-});
+function waysTo(collector: string): Record<string, Record<string, string>> {
+	const traces = (share: number) => ({
+		OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector}/v1/traces`,
+		OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+		OTEL_TRACES_SAMPLER_ARG: String(share),
+	});
+	return {
+		off: {},
+		'off again': {},
+		'traces of none': traces(0),
+		'traces of a tenth': traces(0.1),
+		'traces of all': traces(1),
+		metrics: METRICS,
+		everything: { OTEL_EXPORTER_OTLP_ENDPOINT: collector, ...METRICS },
+	};
+}
 
-async function measureAll(folder: string): Promise<Measured[]> {
+/** @param micros receives the figures of each way */
+async function measure(folder: string, micros: Map<string, number[]>): Promise<void> {
 	await using started = new AsyncDisposableStack();
 	const upstream = started.use(await startSubject('./upstream.ts', {}));
 	const collector = started.use(await startSubject('./collector.ts', {}));
@@ -36,26 +44,30 @@ async function measureAll(folder: string): Promise<Measured[]> {
 		SERVICES.push({ PORT: String(await findPort('127.0.0.1', 0)), SVC_DATA_DIR: join(folder, String(at)), ...variables });
 	const common = { EGRESS_ALLOW: upstream.url, LOG_LEVEL: 'warn', SERVICES: JSON.stringify(SERVICES) };
 	const services = started.use(await startSubject('./telemetry-services.ts', common));
-	const paths = [];
+	const paths: Path[] = [];
 	for (const [at, service] of services.url.split(' ').entries()) {
 		const name = ways[at]?.[0] ?? '';
 		paths.push({ ...(await prepareCall(name, { upstream: upstream.url, service })), name });
 	}
-	let isOver = false;
-	/** Reads the time before and after a round in turn. */
-	const meter = async (): Promise<number> => {
-		if (isOver) await sleep(SENT_MS);
-		isOver = !isOver;
-		return services.cpuMicros();
-	};
-	// The result is awaited here, since the servers used above end when this function returns.
-	return await runRounds(paths, meter, { rounds: Math.round(ROUNDS / ways.length), seconds: 1, warmUpSeconds: WARM_UP_SECONDS });
+	if (process.env['BENCH_PINNED'] === 'true') {
+		pin(services.pid, 0);
+		for (const pid of [process.pid, upstream.pid, collector.pid]) pin(pid, 1);
+	}
+	const measured = await runTurns(paths, () => services.cpuMicros(), ROUNDS);
+	for (const [at, [name]] of ways.entries()) micros.set(name, [...(micros.get(name) ?? []), ...(measured[at] ?? [])]);
 }
 
+/** Keeps a process on one core: its neighbours on the machine, and the other processes of the benchmark, disturb it less. */
+const pin = (pid: number, core: number): void => void execFileSync('taskset', ['-apc', String(core), String(pid)]);
+
 const asked = process.argv.slice(2);
-const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'));
-try {
-	print(await measureAll(folder));
-} finally {
-	await rm(folder, { recursive: true, force: true });
+const micros = new Map<string, number[]>();
+for (let start = 0; start < STARTS; start++) {
+	const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'));
+	try {
+		await measure(folder, micros);
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
 }
+printTurns([...micros.keys()], [...micros.values()]);

@@ -94,8 +94,7 @@ function workIn<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
 }
 
 /**
- * Returns the very promise of `work`, of whose end it hears first. A promise of its own would delay what follows by some steps: calls that are done in a
- * row step by step (`process/turn-end.ts`) cost more where a traced one is out of step.
+ * Returns the very promise of `work`, of whose end it hears first. One around it would cost more, and let what follows wait for some steps.
  * @param done is called with the result, and `failed` with what was thrown; neither may throw
  */
 export function ended<T>(work: () => Promise<T>, done: (result: T) => void, failed: (thrown: unknown) => void): Promise<T> {

@@ -15,6 +15,7 @@ import { assertQuery, isDecodable } from './http/queries.ts';
 import type { ReservedSegments } from './http/reserved.ts';
 import { detailsOf, SENTENCES } from './kit/input-faults.ts';
 import { limitHeaders } from './limits/limits.ts';
+import { runWith } from './process/around.ts';
 import { createServer as createListener } from './process/node-http.ts';
 import { atTurnEnd } from './process/turn-end.ts';
 import type { Store } from './store/store.ts';
@@ -37,8 +38,8 @@ interface Parts extends DoorParts {
 }
 
 interface ServerParts extends Omit<Parts, 'cors'> {
-	store: Pick<Store, 'withDeadline'>;
-	telemetry?: Pick<Telemetry, 'request'>;
+	store: Pick<Store, 'deadline'>;
+	telemetry?: Pick<Telemetry, 'begin'>;
 	/** The plugins whose headers pages may use at gateways. */
 	plugins?: CorsParts['plugins'];
 }
@@ -85,7 +86,7 @@ export function createServer({ config, log, limits, reserved, store, telemetry =
 }
 
 /** Begins the requests of a turn of the event loop in a row, each in its deadline and span, which none of hapi's many steps would enclose. */
-function handleRequests(listener: Listener, store: ServerParts['store'], telemetry: Pick<Telemetry, 'request'>): void {
+function handleRequests(listener: Listener, store: ServerParts['store'], telemetry: Pick<Telemetry, 'begin'>): void {
 	const [handle] = listener.listeners('request');
 	if (!handle) throw new Error('hapi does not listen for requests.');
 	listener.removeAllListeners('request');
@@ -94,8 +95,9 @@ function handleRequests(listener: Listener, store: ServerParts['store'], telemet
 	listener.on('request', (request, response) =>
 		atTurnEnd(() => {
 			// hapi would not hear any more that the client has left.
-			if (!request.destroyed)
-				telemetry.request(request, response, () => store.withDeadline(() => handle.call(listener, request, response)));
+			if (request.destroyed) return;
+			const span = telemetry.begin(request, response);
+			runWith({ deadline: store.deadline(), span }, () => void handle.call(listener, request, response));
 		}),
 	);
 }

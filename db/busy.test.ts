@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { asGatewayError } from '../core/contract/errors.ts';
+import { runWith } from '../core/process/around.ts';
+import type { Store } from '../core/store/store.ts';
 import { administer, type Endpoint } from '../test/helpers/postgres.ts';
 import { addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
 import { openReplica, testStore } from '../test/helpers/store.ts';
@@ -34,6 +36,9 @@ async function toldOf(work: Promise<unknown>): Promise<unknown[]> {
 	return [error?.code, error?.message, error?.headers['retry-after']];
 }
 
+/** Does the work of a request. */
+const inRequest = <T>(store: Pick<Store, 'deadline'>, work: () => T): T => runWith({ deadline: store.deadline() }, work);
+
 const BUSY = ['unavailable', 'The database is busy at the moment. Try again shortly.', '1'];
 
 test('a change of a row that is held for long hears that the database is busy, while the row is held, and is not made later', async () => {
@@ -42,7 +47,7 @@ test('a change of a row that is held for long hears that the database is busy, w
 	const { id } = await addTool(store, organizationId);
 	await using held = await lock(store.database, 'tools');
 	assert.deepEqual(await toldOf(store.tools.update(organizationId, id, { name: 'late' })), BUSY);
-	assert.deepEqual(await toldOf(store.withDeadline(() => store.tools.update(organizationId, id, { name: 'late' }))), BUSY);
+	assert.deepEqual(await toldOf(inRequest(store, () => store.tools.update(organizationId, id, { name: 'late' }))), BUSY);
 	await held.release();
 	assert.equal((await store.tools.get(organizationId, id))?.name, 'getPet');
 	assert.equal((await store.tools.update(organizationId, id, { name: 'done' }))?.name, 'done');
@@ -54,11 +59,11 @@ test('fifty writers of a row that is held hear that the database is busy, and so
 	const { organizationId } = await addTenant(store);
 	const { id, version } = await addGateway(store, organizationId);
 	const write = (n: number) =>
-		(n % 2 ? store : replica).withDeadline(() => (n % 2 ? store : replica).gateways.update(organizationId, id, { name: `n${n}` }));
+		inRequest(n % 2 ? store : replica, () => (n % 2 ? store : replica).gateways.update(organizationId, id, { name: `n${n}` }));
 	const all = Array.from({ length: 50 }, (_none, n) => n);
 	await using held = await lock(store.database, 'gateways');
 	const writers = all.map((n) => toldOf(write(n)));
-	const reader = toldOf(store.withDeadline(() => store.accounts.byEmail('ada@example.com')));
+	const reader = toldOf(inRequest(store, () => store.accounts.byEmail('ada@example.com')));
 	assert.deepEqual(await Promise.all(writers), Array(50).fill(BUSY));
 	// A writer that got the lock when the first ones gave up has a result, which is no failure.
 	const [code, ...told] = await reader;

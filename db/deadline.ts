@@ -1,8 +1,9 @@
 // The total time that one request waits for the database: each statement has its deadline, but those of a request add up, and so do the
 // wait for a connection and the statement that follows. It also tells whether a database that did not answer in time is busy or away.
 
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { BaseError, ConnectionAcquireTimeoutError } from 'sequelize';
+import { around, runWith } from '../core/process/around.ts';
+import type { TimeLeft } from '../core/store/store.ts';
 import { busy, stateOf } from './errors.ts';
 
 const DEADLINE_MS = 2_000;
@@ -11,13 +12,14 @@ const DEADLINE_MS = 2_000;
  */
 const PROMPT_MS = 100;
 
-const current = new AsyncLocalStorage<{ leftMs: number; allMs: number }>();
+/** Begins the time of a request, which all its statements share. */
+export const beginTime = (allMs = DEADLINE_MS): TimeLeft => ({ leftMs: allMs, allMs });
 
 /** Runs `work`, whose statements share one deadline. */
-export const withDeadline = <T>(work: () => T, allMs = DEADLINE_MS): T => current.run({ leftMs: allMs, allMs }, work);
+export const withDeadline = <T>(work: () => T, allMs = DEADLINE_MS): T => runWith({ ...around(), deadline: beginTime(allMs) }, work);
 
 /** Milliseconds; null outside a request. */
-const timeLeft = (): number | null => current.getStore()?.leftMs ?? null;
+const timeLeft = (): number | null => around().deadline?.leftMs ?? null;
 
 /** A deadline, as the work under it sees it. */
 export interface Deadline {
@@ -57,8 +59,8 @@ export async function inTime<T>(mostMs: number | null, work: (deadline: Deadline
 }
 
 function spend(tookMs: number): void {
-	const store = current.getStore();
-	if (store) store.leftMs = tookMs < PROMPT_MS ? store.allMs : Math.max(0, store.leftMs - tookMs);
+	const { deadline } = around();
+	if (deadline) deadline.leftMs = tookMs < PROMPT_MS ? deadline.allMs : Math.max(0, deadline.leftMs - tookMs);
 }
 
 /** Records the last time that a database answered, on any of its connections. */

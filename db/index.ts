@@ -17,7 +17,7 @@ import { createAuditChain } from './audit-chain/chain.ts';
 import { type Verifying, verifyChains } from './audit-chain/verify.ts';
 import { followChanges } from './changes.ts';
 import { BULK_POOL_SIZE, connect, type Database, type Endpoint, POOL_SIZE, WAITS, type Waits } from './connection.ts';
-import { withDeadline } from './deadline.ts';
+import { beginTime } from './deadline.ts';
 import { type Embedded, type EmbeddedOptions, startEmbedded } from './embedded/server.ts';
 import { guard, translated } from './errors.ts';
 import { createGateways } from './gateways/gateways.ts';
@@ -156,7 +156,7 @@ async function assemble(
 		configs: guard(createConfigRows(database.ordinary)),
 		changes: { ...changes, announce },
 		keep: (name, value) => translated(() => keep(database.ordinary, name, value)),
-		withDeadline: (work) => withDeadline(work, database.waits.ordinaryMs),
+		deadline: () => beginTime(database.waits.ordinaryMs),
 		ping: () => translated(async () => void (await database.ordinary.query('SELECT 1'))),
 		close: async () => {
 			await runQueue.close();

@@ -57,7 +57,13 @@ async function startWith(t: TestContext, { table = REAL, trustProxy = '', onLog 
 	const log = onLog ? { ...silent, info: onLog } : silent;
 	const gatewayRoutes = gatewayRouteLimits([{ routes: GATEWAY_ROUTES }]);
 	const limits = createLimits(table, windows, config, { gatewayRoutes });
-	const server = createServer({ config, log, limits, reserved: reservedSegments(), store: { withDeadline: (work) => work() } });
+	const server = createServer({
+		config,
+		log,
+		limits,
+		reserved: reservedSegments(),
+		store: { deadline: () => ({ leftMs: 2000, allMs: 2000 }) },
+	});
 	for (const [method, path, ownLimit] of OWN)
 		server.route({ method, path, handler: () => null, options: { plugins: { ownLimit }, auth: false } });
 	t.after(async () => {

@@ -72,6 +72,12 @@ export interface StoreGauges {
 	unfinished(): Promise<Record<string, number>>;
 }
 
+/** The time for which a request may still wait for the database. */
+export interface TimeLeft {
+	leftMs: number;
+	allMs: number;
+}
+
 export interface Store extends Repositories {
 	/** Returns the same verbs on behalf of an actor, under whose name the audit log records the changes. */
 	as(actor: Actor): Repositories;
@@ -91,10 +97,10 @@ export interface Store extends Repositories {
 	/** Stores a fact of the whole installation. @returns the value that was stored first under this name, possibly by another replica */
 	keep(name: string, value: string): Promise<string>;
 	/**
-	 * Runs `work` with a limit of two seconds for all its waiting on the database together, however many statements it takes; then it throws
-	 * `unavailable`.
+	 * Begins the two seconds for which a request may wait for the database in all, however many statements it takes; then they throw `unavailable`. They
+	 * count where it is around the work (`core/process/around.ts`).
 	 */
-	withDeadline<T>(work: () => T): T;
+	deadline(): TimeLeft;
 	gauges: StoreGauges;
 	/** @throws unavailable */
 	ping(): Promise<void>;

@@ -12,7 +12,7 @@ import { startLogs } from './logs.ts';
 import { Meters } from './meters.ts';
 import { ATTRIBUTES as A } from './names.ts';
 import { OrganizationNames, RowMetrics } from './row-metrics.ts';
-import { type Attributes, contextOf, type Span, within } from './spans.ts';
+import { type Attributes, contextOf, type Span } from './spans.ts';
 import type { Telemetry, TelemetryParts } from './telemetry.ts';
 import { startTraces, type Traces } from './traces.ts';
 import type { RootSpan } from './unsampled.ts';
@@ -41,7 +41,7 @@ export function startTelemetry(
 	const around: SdkParts = { traces, meters, labels, active: 0 };
 	const rows = new RowMetrics({ measure: meters.measure, labels, names });
 	return {
-		request: (request, response, work) => void within(requestSpan(request, response, around), work),
+		begin: (request, response) => requestSpan(request, response, around),
 		line: meters.isOn ? (row: RequestRow) => rows.add(row) : () => undefined,
 		run: (run, draft, work) => traces.run(run, draft, work),
 		observe(sources) {

@@ -1,8 +1,8 @@
 // The span around the current work, as the rest of the service sees it: nothing of OpenTelemetry is loaded by this file, and while telemetry is
 // off there is never a span, so each use costs one look.
 
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { asGatewayError } from '../contract/errors.ts';
+import { around, runWith } from '../process/around.ts';
 import type { ATTRIBUTES, MetricName } from './names.ts';
 
 type Value = string | number | boolean | string[];
@@ -57,16 +57,14 @@ export interface Span {
 	end(): void;
 }
 
-const current = new AsyncLocalStorage<Span>();
-
-/** Returns the span around the current work; undefined without telemetry, and outside of requests and runs. */
-export const activeSpan = (): Span | undefined => current.getStore();
+/** Returns the span around the current work; undefined without telemetry, and outside of requests and runs. Nobody else puts anything there. */
+export const activeSpan = (): Span | undefined => around().span as Span | undefined;
 
 /** Runs work with `span` around it. */
-export const within = <T>(span: Span, work: () => T): T => current.run(span, work);
+export const within = <T>(span: Span, work: () => T): T => runWith({ deadline: around().deadline, span }, work);
 
-/** Runs work that belongs to no request, whoever happened to begin it. */
-export const apart = <T>(work: () => T): T => current.exit(work);
+/** Runs work that belongs to no span, whoever happened to begin it. */
+export const apart = <T>(work: () => T): T => runWith({ deadline: around().deadline }, work);
 
 /**
  * Runs work in a span of its own, if its trace is recorded. The error that it throws is told by its code.
@@ -84,7 +82,7 @@ export function spanned<T>(
 
 function workIn<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
 	return ended(
-		() => current.run(span, () => work(span)),
+		() => within(span, () => work(span)),
 		() => span.end(),
 		(thrown) => {
 			span.fail(errorTypeOf(thrown));
@@ -112,10 +110,10 @@ export function ended<T>(work: () => Promise<T>, done: (result: T) => void, fail
 export async function* spannedStream<T>(draft: () => SpanDraft, work: (span: Span | null) => AsyncIterable<T>): AsyncGenerator<T> {
 	const span = begin(draft, null);
 	if (!span) return yield* work(null);
-	const pieces = current.run(span, () => work(span)[Symbol.asyncIterator]());
+	const pieces = within(span, () => work(span)[Symbol.asyncIterator]());
 	try {
 		for (;;) {
-			const next = await current.run(span, () => pieces.next());
+			const next = await within(span, () => pieces.next());
 			if (next.done) return;
 			yield next.value;
 		}
@@ -123,19 +121,19 @@ export async function* spannedStream<T>(draft: () => SpanDraft, work: (span: Spa
 		span.fail(errorTypeOf(thrown));
 		throw thrown;
 	} finally {
-		await current.run(span, () => pieces.return?.());
+		await within(span, () => pieces.return?.());
 		span.end();
 	}
 }
 
 /** A message may bring a trace that is recorded, inside of a request whose own is not. */
 function begin(draft: () => SpanDraft, parent: TraceContext | null): Span | null {
-	const around = current.getStore();
-	return around && (around.isRecorded || parent) ? around.child(draft(), parent) : null;
+	const outer = activeSpan();
+	return outer && (outer.isRecorded || parent) ? outer.child(draft(), parent) : null;
 }
 
 /** Returns the context of the span around, for messages to others; null without telemetry. */
-export const traceContext = (): TraceContext | null => current.getStore()?.context ?? null;
+export const traceContext = (): TraceContext | null => activeSpan()?.context ?? null;
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
 const TRACESTATE_LENGTH = 512;

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../contract/nouns.ts';
 import type { RequestRow } from '../store/store.ts';
 import type { Sources } from './gauges.ts';
-import type { SpanDraft, TraceContext } from './spans.ts';
+import type { Span, SpanDraft, TraceContext } from './spans.ts';
 import type { TelemetryConfig } from './variables.ts';
 
 /** A run that outlives requests: the trace that it belongs to, or of its own. */
@@ -17,8 +17,8 @@ export interface TracedRun {
 }
 
 export interface Telemetry {
-	/** Answers a request with its span around it. */
-	request(request: IncomingMessage, response: ServerResponse, work: () => unknown): void;
+	/** Begins the span of a request, which ends with its answer or its connection. @returns undefined without telemetry */
+	begin(request: IncomingMessage, response: ServerResponse): Span | undefined;
 	/** Counts a line of the request log. */
 	line(row: RequestRow): void;
 	/** Runs an attempt of a run in a span of its own. */
@@ -32,7 +32,7 @@ export interface Telemetry {
 }
 
 export const OFF: Telemetry = {
-	request: (_request, _response, work) => void work(),
+	begin: () => undefined,
 	line: () => undefined,
 	run: (_run, _draft, work) => work(),
 	observe: () => undefined,

@@ -8,6 +8,7 @@ import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
 import { startCollector } from '../../test/helpers/otlp.ts';
 import { silent } from '../../test/helpers/silent.ts';
+import { runWith } from '../process/around.ts';
 import { activeSpan, spanned, traceContext } from './spans.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
 import { telemetryOf } from './variables.ts';
@@ -26,7 +27,7 @@ async function request(telemetry: Telemetry, work: () => Promise<unknown>, heade
 	const { promise, resolve, reject } = Promise.withResolvers<void>();
 	// The parts of both that telemetry reads.
 	const answering = [incoming as unknown as IncomingMessage, response as unknown as ServerResponse] as const;
-	telemetry.request(...answering, () => void work().then(() => resolve(), reject));
+	runWith({ span: telemetry.begin(...answering) }, () => void work().then(() => resolve(), reject));
 	await promise;
 	response.emit('close');
 }

@@ -4,6 +4,7 @@
 import { EventEmitter } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { runWith } from '../../core/process/around.ts';
 import { addTrace, tracedRequest } from '../../core/telemetry/outbound-spans.ts';
 import { tellGateway } from '../../core/telemetry/request-fields.ts';
 import { createTelemetry, type Telemetry } from '../../core/telemetry/telemetry.ts';
@@ -41,7 +42,8 @@ function call(telemetry: Telemetry): Promise<void> {
 		response.emit('close');
 		resolve();
 	};
-	telemetry.request(request as unknown as IncomingMessage, response as unknown as ServerResponse, work);
+	const span = telemetry.begin(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+	void runWith({ span }, work);
 	return promise;
 }
 

@@ -76,7 +76,7 @@ export function spanned<T>(
 	parent: TraceContext | null = null,
 ): Promise<T> {
 	const span = begin(draft, parent);
-	// Most work is in no span: it costs no promise of its own.
+	// Most work is in no span.
 	return span ? workIn(span, work) : work(null);
 }
 
@@ -106,7 +106,7 @@ export function ended<T>(work: () => Promise<T>, done: (result: T) => void, fail
 	}
 }
 
-/** Does the same for an answer that is read piece by piece: the span ends with the last one, or with the reader. */
+/** Reads an answer piece by piece in a span of its own, if its trace is recorded: the span ends with the last piece, or with the reader. */
 export async function* spannedStream<T>(draft: () => SpanDraft, work: (span: Span | null) => AsyncIterable<T>): AsyncGenerator<T> {
 	const span = begin(draft, null);
 	if (!span) return yield* work(null);

@@ -14,7 +14,7 @@ import { networkError, refused, refusedField, shown, tooLarge } from './errors.t
 import { Attempt, MAX_REDIRECTS, REQUEST_TIMEOUT_MS } from './exchange.ts';
 import type { Lookup } from './names.ts';
 import { urlParts } from './parsed-urls.ts';
-import { type Around, firstHop, type Hop, lowerCased, redirected, tooManyRedirects } from './redirects.ts';
+import { type ExchangeOptions, firstHop, type Hop, lowerCased, redirected, tooManyRedirects } from './redirects.ts';
 import { type OpenStream, openStream } from './streaming.ts';
 import { parseTarget, type Target } from './targets.ts';
 
@@ -91,7 +91,7 @@ export function createEgress(policy: EgressPolicy): Egress {
 }
 
 type OnRedirect = (next: URL) => void;
-type Traced<T> = T & { trace: TraceContext | null };
+type Fetch = Parameters<PooledEgress['fetch']>;
 
 /** A class, since one is made for every request: it costs one object instead of three functions. */
 class Pooled implements PooledEgress {
@@ -113,11 +113,16 @@ class Pooled implements PooledEgress {
 
 	fetch(url: string | URL, init?: RequestInit): Promise<Response> {
 		const { method = 'GET' } = init ?? {};
-		return tracedRequest({ method, url: String(url) }, (trace) => guardedFetch(this.#dialer, this.#pool, url, { ...init, trace }));
+		return tracedRequest({ method, url: String(url) }, (trace) => guardedFetch(this.#dialer, this.#pool, [url, init], trace));
 	}
 }
 
-async function request(dialer: Dialer, pool: string, options: OutboundRequest, { trace, onRedirect }: Around): Promise<OutboundResponse> {
+async function request(
+	dialer: Dialer,
+	pool: string,
+	options: OutboundRequest,
+	{ trace, onRedirect }: ExchangeOptions,
+): Promise<OutboundResponse> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
 	const { url, host } = dialer.target(options.url);
 	let hop = firstHop(url, options, trace);
@@ -146,7 +151,7 @@ async function preview(dialer: Dialer, options: OutboundRequest): Promise<Previe
 	return { ...hop, url: url.href };
 }
 
-async function guardedFetch(dialer: Dialer, pool: string, input: string | URL, { trace, ...init }: Traced<RequestInit>): Promise<Response> {
+async function guardedFetch(dialer: Dialer, pool: string, [input, init]: Fetch, trace: TraceContext | null): Promise<Response> {
 	const { url, host } = dialer.target(String(input));
 	// Node's own Request reads every kind of body; undici's package does not recognise Node's FormData.
 	const asked = new Request(url, init);

@@ -52,6 +52,16 @@ test('fetch keeps several cookies apart and returns empty answers', async (t) =>
 	assert.deepEqual([response.status, response.body, response.headers.getSetCookie()], [204, null, ['a=1', 'b=2']]);
 });
 
+test('fetch takes a request for its options, as libraries may give one', async (t) => {
+	const got: unknown[] = [];
+	const upstream = await httpUpstream(t, (request, response) => {
+		got.push(request.method, request.headers['x-own']);
+		response.end();
+	});
+	await local(t).fetch(upstream.origin, new Request(upstream.origin, { method: 'DELETE', headers: { 'x-own': 'a' } }));
+	assert.deepEqual(got, ['DELETE', 'a']);
+});
+
 test('fetch obeys its `redirect` option', async (t) => {
 	const upstream = await httpUpstream(t, (_request, response) => response.writeHead(302, { location: '/there' }).end());
 	const egress = local(t);

@@ -18,8 +18,8 @@ export interface Hop {
 	body: string | Buffer | null;
 }
 
-/** The surroundings of an exchange: those of its first request and of its redirects. */
-export interface Around {
+/** Options of an exchange, beside those of its first request. */
+export interface ExchangeOptions {
 	trace: TraceContext | null;
 	/** Called with the target of a redirect before it is followed; it may throw. */
 	onRedirect: ((next: URL) => void) | undefined;

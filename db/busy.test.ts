@@ -9,7 +9,7 @@ import type { Store } from '../core/store/store.ts';
 import { administer, type Endpoint } from '../test/helpers/postgres.ts';
 import { addGateway, addTenant, addTool } from '../test/helpers/samples.ts';
 import { openReplica, testStore } from '../test/helpers/store.ts';
-import { withDeadline } from './deadline.ts';
+import { beginTime } from './deadline.ts';
 
 interface Lock extends AsyncDisposable {
 	release(): Promise<void>;
@@ -88,6 +88,6 @@ test('a change whose commit has begun in time is reported as made, however long 
 		'CREATE FUNCTION rest() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2.5); RETURN NULL; END $$',
 		'CREATE CONSTRAINT TRIGGER rest AFTER UPDATE ON gateways DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION rest()',
 	);
-	const changed = await withDeadline(() => store.gateways.update(organizationId, id, { name: 'late' }), 2_000);
+	const changed = await runWith({ deadline: beginTime(2_000) }, () => store.gateways.update(organizationId, id, { name: 'late' }));
 	assert.equal(changed?.name, 'late');
 });

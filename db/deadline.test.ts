@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { inTime, withDeadline } from './deadline.ts';
+import { runWith } from '../core/process/around.ts';
+import { beginTime, inTime } from './deadline.ts';
 
 const TIMEOUT = /^Error: Timeout of the request/;
 const never = (): Promise<never> => new Promise(() => {});
@@ -40,6 +41,9 @@ function clock(t: TestContext) {
 	};
 	return { pass, answerAfter, assertLeft };
 }
+
+/** Does the work of a request. */
+const withDeadline = <T>(work: () => T): T => runWith({ deadline: beginTime() }, work);
 
 test('what one request waits for adds up; the next request begins anew', async (t) => {
 	const { pass, answerAfter, assertLeft } = clock(t);

@@ -2,7 +2,7 @@
 // wait for a connection and the statement that follows. It also tells whether a database that did not answer in time is busy or away.
 
 import { BaseError, ConnectionAcquireTimeoutError } from 'sequelize';
-import { around, runWith } from '../core/process/around.ts';
+import { around } from '../core/process/around.ts';
 import type { TimeLeft } from '../core/store/store.ts';
 import { busy, stateOf } from './errors.ts';
 
@@ -14,9 +14,6 @@ const PROMPT_MS = 100;
 
 /** Begins the time of a request, which all its statements share. */
 export const beginTime = (allMs = DEADLINE_MS): TimeLeft => ({ leftMs: allMs, allMs });
-
-/** Runs `work`, whose statements share one deadline. */
-export const withDeadline = <T>(work: () => T, allMs = DEADLINE_MS): T => runWith({ ...around(), deadline: beginTime(allMs) }, work);
 
 /** Milliseconds; null outside a request. */
 const timeLeft = (): number | null => around().deadline?.leftMs ?? null;

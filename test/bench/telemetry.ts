@@ -1,6 +1,6 @@
 // Measures the same call of a tool without telemetry, with traces of none, of a tenth and of all calls, with metrics, and with everything, each by a
 // service of its own in one process, in short turns, and all of it in several processes, one after the other, since each compiles its code in its own way.
-// `[BENCH_PINNED=true] node test/bench/telemetry.ts [names of ways]`: three ways take ten minutes. Goal: at most 1.05 of the CPU with traces of a tenth.
+// `[BENCH_PINNED=true] node test/bench/telemetry.ts [names of ways]`: three ways take eight minutes. Goal: at most 1.05 of the CPU with traces of a tenth.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -14,7 +14,7 @@ import { networkError, refused, refusedField, shown, tooLarge } from './errors.t
 import { Attempt, MAX_REDIRECTS, REQUEST_TIMEOUT_MS } from './exchange.ts';
 import type { Lookup } from './names.ts';
 import { urlParts } from './parsed-urls.ts';
-import { type ExchangeOptions, firstHop, type Hop, lowerCased, redirected, tooManyRedirects } from './redirects.ts';
+import { type Extras, firstHop, type Hop, lowerCased, redirected, tooManyRedirects } from './redirects.ts';
 import { type OpenStream, openStream } from './streaming.ts';
 import { parseTarget, type Target } from './targets.ts';
 
@@ -117,12 +117,7 @@ class Pooled implements PooledEgress {
 	}
 }
 
-async function request(
-	dialer: Dialer,
-	pool: string,
-	options: OutboundRequest,
-	{ trace, onRedirect }: ExchangeOptions,
-): Promise<OutboundResponse> {
+async function request(dialer: Dialer, pool: string, options: OutboundRequest, { trace, onRedirect }: Extras): Promise<OutboundResponse> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
 	const { url, host } = dialer.target(options.url);
 	let hop = firstHop(url, options, trace);

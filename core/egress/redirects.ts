@@ -19,7 +19,7 @@ export interface Hop {
 }
 
 /** Options of an exchange, beside those of its first request. */
-export interface ExchangeOptions {
+export interface Extras {
 	trace: TraceContext | null;
 	/** Called with the target of a redirect before it is followed; it may throw. */
 	onRedirect: ((next: URL) => void) | undefined;

@@ -6,7 +6,7 @@ import type { Ending } from './arrivals.ts';
 import { codingsOf, decodedHeaders } from './decoding.ts';
 import type { Dialer } from './dialer.ts';
 import { MAX_REDIRECTS, REQUEST_TIMEOUT_MS } from './exchange.ts';
-import { type ExchangeOptions, firstHop, redirected, tooManyRedirects } from './redirects.ts';
+import { type Extras, firstHop, redirected, tooManyRedirects } from './redirects.ts';
 import { decodedStream } from './stream-decoding.ts';
 import { StreamAttempt } from './stream-exchange.ts';
 
@@ -20,12 +20,7 @@ const IDLE_MS = 30_000;
 const BODY = { usualMs: 600_000, longestMs: 3_600_000 };
 const OVER = Object.freeze<IteratorReturnResult<undefined>>({ done: true, value: undefined });
 
-export async function openStream(
-	dialer: Dialer,
-	pool: string,
-	options: StreamRequest,
-	{ trace, onRedirect }: ExchangeOptions,
-): Promise<OpenStream> {
+export async function openStream(dialer: Dialer, pool: string, options: StreamRequest, { trace, onRedirect }: Extras): Promise<OpenStream> {
 	const { timeoutMs = REQUEST_TIMEOUT_MS, idleMs = IDLE_MS, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS, signal } = options;
 	const bodyMs = Math.min(Math.max(1, options.bodyMs ?? BODY.usualMs), BODY.longestMs);
 	const { url, host } = dialer.target(options.url);

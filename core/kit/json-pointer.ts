@@ -5,8 +5,10 @@ import type { Json, JsonObject } from '../contract/nouns.ts';
 /** Longer names are cut in pointers that people read. */
 const MAX_SHOWN = 100;
 
+const ESCAPED = /[~/]/;
+
 /** Escapes a name as a token of a pointer. */
-export const escapeToken = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+export const escapeToken = (name: string): string => (ESCAPED.test(name) ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name);
 
 /** Returns the name that a token stands for. */
 export const unescapeToken = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');

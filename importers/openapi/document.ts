@@ -46,10 +46,8 @@ export function warnOfDropped(dropped: readonly string[], log: Log, at = ''): vo
 /** Parses any JSON or YAML. @throws schema_invalid naming line and column of a syntax error */
 export function readTree(text: string): { value: Json; isTree: boolean; dropped: string[] } {
 	const tree = parseText(text.replace(/^\ufeff/, ''));
-	checkDepth(tree.value);
 	const dropped: string[] = [];
-	// JSON has such numbers where an exponent is large; they are looked for only where there may be some.
-	if (!tree.isTree || /e\+?\d{3}|\d{16}/i.test(text)) dropInfinite(tree.value, '', dropped);
+	if (hasInfinite(tree.value)) dropInfinite(tree.value, '', dropped);
 	return { ...tree, dropped };
 }
 
@@ -106,18 +104,18 @@ function syntaxError(error: YAMLParseError, lineCounter: LineCounter): GatewayEr
 	return refused(`Neither JSON nor YAML: line ${line}, column ${col}: ${cleanText(error.message, 200)}`);
 }
 
-/** Walks by recursion, which ends at the depth that is refused. It neither lists nor collects anything, since it visits each value. */
-function checkDepth(value: Json, depth = 0): void {
+/**
+ * Whether a number is not finite. It walks by recursion, which ends at the depth that is refused, and neither lists nor collects anything, since it
+ * visits each value. @throws schema_invalid for a document that is nested too deeply
+ */
+function hasInfinite(value: Json | undefined, depth = 0): boolean {
+	if (typeof value === 'number') return !Number.isFinite(value);
+	if (value === null || typeof value !== 'object') return false;
 	if (depth > MAX_DEPTH) throw refused(`The document is nested deeper than ${MAX_DEPTH} levels.`);
-	if (value === null || typeof value !== 'object') return;
-	if (Array.isArray(value)) {
-		for (const child of value) if (typeof child === 'object' && child !== null) checkDepth(child, depth + 1);
-		return;
-	}
-	for (const key in value) {
-		const child = value[key];
-		if (typeof child === 'object' && child !== null) checkDepth(child, depth + 1);
-	}
+	let isFound = false;
+	if (Array.isArray(value)) for (const child of value) isFound = hasInfinite(child, depth + 1) || isFound;
+	else for (const key in value) isFound = hasInfinite(value[key], depth + 1) || isFound;
+	return isFound;
 }
 
 function versionOf(root: JsonObject): Pick<Document, 'version' | 'format' | 'note'> {

@@ -17,8 +17,8 @@ interface Reference {
 	document: LinkedResource;
 	/** The innermost enclosing schema with a URI of its own, or the document. */
 	resource: LinkedResource;
-	/** Pointer to the holder. */
-	at: string;
+	/** The keys from the document to the holder. */
+	path: readonly string[];
 }
 
 /** A document, or a schema with a URI of its own (a "schema resource"). */
@@ -51,8 +51,9 @@ const NAMED = new Set(
 	].flatMap((names) => names.split(' ')),
 );
 /** Fields that hold plain values, which are not references even if they look like one. */
-const LITERAL = /^(?:example|examples|default|enum|const|value|x-(?!ms-paths$).*)$/;
-const OWN = /^x-/;
+const LITERALS: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const', 'value']);
+const isOwn = (key: string): boolean => key.startsWith('x-');
+const isLiteral = (key: string): boolean => LITERALS.has(key) || (isOwn(key) && key !== 'x-ms-paths');
 
 /** Changes the document in place. @throws schema_invalid, egress_refused for references that must not be followed */
 export async function linkDocuments({ root, version, isTree = false }: Document, library: Library, log: Log): Promise<void> {
@@ -125,12 +126,12 @@ function collect(value: Json, document: LinkedResource, { identifies, isRoot, is
 		if (typeof dynamicRef === 'string' && identifies && !isNamed) links.dynamic.holders.push(node);
 		if (typeof ref === 'string') {
 			const [uri = '', ...fragment] = ref.split('#');
-			links.references.push({ holder: node, ref, uri, fragment: fragment.join('#'), document, resource, at: pointerOf(document, path) });
+			links.references.push({ holder: node, ref, uri, fragment: fragment.join('#'), document, resource, path: [...path] });
 		}
-		for (const key of Object.keys(node)) {
+		for (const key in node) {
 			const child = node[key] ?? null;
 			if (!isNode(child)) continue;
-			if (isNamed || !LITERAL.test(key) || (path.length === 0 && !isRoot && OWN.test(key)))
+			if (isNamed || !isLiteral(key) || (path.length === 0 && !isRoot && isOwn(key)))
 				within(key, child, resource, !isNamed && NAMED.has(key) && isObject(child));
 		}
 	}
@@ -139,7 +140,7 @@ function collect(value: Json, document: LinkedResource, { identifies, isRoot, is
 	// References that are found during the iteration are visited too.
 	for (const { uri, fragment } of isRoot ? links.references : []) {
 		const [, key = ''] = fragment.split('/');
-		if (uri === '' && OWN.test(key) && isObject(value) && Object.hasOwn(value, key)) within(key, value[key] ?? null, document, false);
+		if (uri === '' && isOwn(key) && isObject(value) && Object.hasOwn(value, key)) within(key, value[key] ?? null, document, false);
 	}
 }
 
@@ -156,8 +157,11 @@ interface NodePosition {
 const pointerOf = ({ at }: LinkedResource, path: readonly string[]): string =>
 	at + path.map((key) => `/${escapeToken(key).replaceAll('%', '%25')}`).join('');
 
-function identify({ $id: id, ...node }: JsonObject, { document, around, path }: NodePosition, links: Links): LinkedResource {
-	const { $anchor: anchor, $dynamicAnchor: dynamicAnchor } = node;
+/** Returns the pointer to the holder of a reference. */
+const placeOf = ({ document, path }: Reference): string => pointerOf(document, path);
+
+function identify(node: JsonObject, { document, around, path }: NodePosition, links: Links): LinkedResource {
+	const { $id: id, $anchor: anchor, $dynamicAnchor: dynamicAnchor } = node;
 	const anchors = [anchor, dynamicAnchor].filter((name) => typeof name === 'string');
 	if (anchors.length === 0 && typeof id !== 'string') return around;
 	const at = pointerOf(document, path);
@@ -191,7 +195,7 @@ async function readOthers(root: JsonObject, links: Links, library: Library, log:
 			asked.add(address);
 			if (depth > library.maxDepth) {
 				const message = `The reference ${quote(ref)} leads through more than ${library.maxDepth} documents: import them as files.`;
-				throw refused(message, reference.at);
+				throw refused(message, placeOf(reference));
 			}
 			const other = await readOther(address, ref, library).catch((error: unknown) => blame(reference, error));
 			if ('fault' in other) {
@@ -221,10 +225,10 @@ function blaming<T>(reference: Reference, work: () => T): T {
 }
 
 /** Adds the location of the reference to a refusal. */
-function blame({ at }: Reference, error: unknown): never {
+function blame(reference: Reference, error: unknown): never {
 	const known = asGatewayError(error);
 	if (!known || known.details.some(({ path }) => path !== '')) throw error;
-	throw new GatewayError(known.code, known.message, { details: [{ path: at, message: known.message }], cause: error });
+	throw new GatewayError(known.code, known.message, { details: [{ path: placeOf(reference), message: known.message }], cause: error });
 }
 
 function isKnown({ uri, resource }: Reference, { resources }: Links): boolean {

@@ -72,8 +72,8 @@ export function createTools(database: Database, { Tool }: Models): Tools {
 			return tool ? toTool(tool) : assertVersion(await get(organizationId, id), ifVersion);
 		},
 		remove: (organizationId, id, onlyIfUnused, ifVersion) => remove(database, REMOVAL, { organizationId, id, onlyIfUnused, ifVersion }),
-		async flatOf(organizationId, operationIds) {
-			const where = { organizationId: uuid(organizationId), operationId: operationIds.map(uuid), bodies: 'flat' as const };
+		async flatOf(organizationId, apiId) {
+			const where = { organizationId: uuid(organizationId), apiId: uuid(apiId), bodies: 'flat' as const };
 			const flat = await Tool.findAll({ where, attributes: ['operationId'], raw: true });
 			return new Set(flat.map(({ operationId }) => operationId ?? ''));
 		},

@@ -86,3 +86,19 @@ test('a draft without a secret, or with empty ones, passes as it is', () => {
 test('a draft for an executor that is not there is a fault of the importer: nobody knows its secrets', () => {
 	assert.throws(() => draftOf({}, 'absent'), /names the executor “absent”, and there is none/);
 });
+
+test('a draft has the documents that differ from its operation’s, and no others', () => {
+	const parameters = { type: 'object' as const, properties: { body: { type: 'object' as const, properties: { x: {} } } } };
+	const row = { ...operation('a', { parameters, outputSchema: { type: 'object' } }), wholeHash: null } as unknown as OperationRow;
+	const documentsOf = (made: object, bodies: 'nested' | 'flat' = 'nested'): string[] => {
+		const { name, description, outputSchema } = row;
+		const common = { name, description, annotations: {}, executor: 'safe', executionConfig: {}, bodyArgument: 'body' };
+		const tool = () => ({ ...common, parameters: row.parameters, outputSchema, ...made });
+		const drafted = draftTool({ ...openapi, tool }, row, { api: {} as Api, bodies, executors });
+		return (['parameters', 'outputSchema'] as const).filter((document) => document in drafted);
+	};
+	assert.deepEqual(documentsOf({}), []);
+	assert.deepEqual(documentsOf({}, 'flat'), ['parameters']);
+	assert.deepEqual(documentsOf({ parameters: { ...parameters } }), ['parameters']);
+	assert.deepEqual(documentsOf({ outputSchema: null }), ['outputSchema']);
+});

@@ -7,7 +7,7 @@ import type { Api, BodyLayout, JsonObject, ToolDraft } from '../contract/nouns.t
 import { cleanText, quote } from '../kit/clean-text.ts';
 import { deepFreeze } from '../kit/json.ts';
 import { escapeToken } from '../kit/json-pointer.ts';
-import type { ApiToolDraft, OperationRow } from '../store/store.ts';
+import type { DraftedTool, OperationRow } from '../store/store.ts';
 import { checkDraft } from './check-importer.ts';
 
 const MAX_POINTER_CHARS = 200;
@@ -29,19 +29,28 @@ export function draftTool(
 	importer: SchemaImporter,
 	operation: OperationRow,
 	{ api, bodies, executors }: { api: Api; bodies: BodyLayout; executors: Executors },
-): ApiToolDraft {
-	const { bodyArgument, fillable = null, ...draft } = checkDraft(importer.name, importer.tool(deepFreeze(operation), deepFreeze(api)));
+): DraftedTool {
+	const {
+		bodyArgument,
+		fillable = null,
+		parameters,
+		outputSchema,
+		...draft
+	} = checkDraft(importer.name, importer.tool(deepFreeze(operation), deepFreeze(api)));
 	assertNoSecret(importer.name, draft, executors);
-	const flat = bodies === 'flat' && bodyArgument !== undefined ? flatten(draft.parameters, bodyArgument) : null;
-	return {
+	const flat = bodies === 'flat' && bodyArgument !== undefined ? flatten(parameters, bodyArgument) : null;
+	const drafted: DraftedTool = {
 		...draft,
 		configVersion: executors.versionOf(draft.executor),
-		parameters: flat?.parameters ?? draft.parameters,
 		flattened: flat?.flattened ?? null,
 		fillable,
 		bodies,
 		wholeHash: operation.wholeHash,
 	};
+	const given = flat?.parameters ?? parameters;
+	if (given !== operation.parameters) drafted.parameters = given;
+	if (outputSchema !== operation.outputSchema) drafted.outputSchema = outputSchema;
+	return drafted;
 }
 
 /** Drafts are stored and compared as they are, so nothing would be sealed; and a description, which is shown, holds no secret. */

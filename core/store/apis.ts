@@ -121,7 +121,7 @@ export interface ImportReader {
 	/** Called for an operation that differs from the stored one. */
 	differs(operation: { key: string; name: string; isRestored: boolean; before: OperationContent; after: OperationContent }): Promise<void>;
 	/** Makes the new draft of the tool of a changed operation. */
-	draft(operation: OperationRow, bodies: BodyLayout): ApiToolDraft;
+	draft(operation: OperationRow, bodies: BodyLayout): DraftedTool;
 	/** Returns the summary to be stored with the schema. */
 	finish(counts: { operations: number; added: number; removed: number; isFirst: boolean; toolsUpdated: number }): ImportChanges;
 }
@@ -236,6 +236,9 @@ export interface ToolRow extends Versioned {
 export type ApiToolDraft = Omit<ToolDraft, 'bodyArgument' | 'fillable'> &
 	Pick<ToolRow, 'wholeHash' | 'bodies' | 'flattened' | 'fillable' | 'configVersion'>;
 
+/** A tool to be written. An absent document is that of its operation, which the database copies. */
+export type DraftedTool = Omit<ApiToolDraft, 'parameters' | 'outputSchema'> & Partial<Pick<ApiToolDraft, 'parameters' | 'outputSchema'>>;
+
 /** Fields that an import alone gives a tool. */
 type Imported = 'imported' | 'apiId' | 'operationId' | 'wholeHash' | 'bodies' | 'flattened' | 'fillable';
 
@@ -254,7 +257,7 @@ export type ToolChange = Edit<ToolRow, Imported | 'type' | 'executor' | 'outputS
 export interface OperationDraft {
 	operationId: string;
 	asOf?: Date;
-	tool: ApiToolDraft;
+	tool: DraftedTool;
 }
 
 export interface ToolFilter extends TextFilter {
@@ -274,8 +277,8 @@ export interface Tools {
 	create(organizationId: string, id: string, tool: NewTool, inputSchema?: InputSchemaOf): Promise<ToolRow>;
 	update(organizationId: string, id: string, change: ToolChange, ifVersion?: number, inputSchema?: InputSchemaOf): Promise<ToolRow | null>;
 	remove(organizationId: string, id: string, onlyIfUnused: boolean, ifVersion?: number): Promise<Removed | null>;
-	/** Returns those of the operations whose tools were requested with a flat layout. */
-	flatOf(organizationId: string, operationIds: readonly string[]): Promise<Set<string>>;
+	/** Returns the operations of an API whose tools were requested with a flat layout. */
+	flatOf(organizationId: string, apiId: string): Promise<ReadonlySet<string>>;
 	/**
 	 * Creates or updates one tool per operation, or leaves it alone. Operations that are gone, or that no longer match `asOf`, are not
 	 * counted; a tool that was changed after `since` counts as updated.

@@ -33,15 +33,21 @@ const columnOf = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) 
 const COLUMNS = (Object.keys(FIELDS) as (keyof typeof FIELDS)[]).map((field) => ({ field, column: columnOf(field), type: FIELDS[field] }));
 const NAMES = COLUMNS.map(({ column }) => column).join(', ');
 const each = (write: (column: string, type: string) => string): string => COLUMNS.map(({ column, type }) => write(column, type)).join(', ');
+/** A document that a draft does not have is that of its operation, in the very same text. */
+const OWN: ReadonlySet<string> = new Set(['parameters', 'output_schema']);
+const drafted = (column: string, type: string): string =>
+	OWN.has(column)
+		? `CASE WHEN '${column}' = ANY (d.own) THEN o.${column} ELSE d.${column}::${type} END AS ${column}`
+		: `d.${column}::${type}`;
 /** Documents as texts, since JSON cannot be compared. */
 const contentOf = (table: string): string => `${table}.imported_description, ${each((column) => `${table}.${column}::text`)}`;
 
 // The imported name stays as it was at first, and the users' own texts are not changed.
 const WRITE = `
 WITH draft AS (
-	SELECT o.id AS operation_id, o.seq, d.name, d.description, ${each((column, type) => `d.${column}::${type}`)}
+	SELECT o.id AS operation_id, o.seq, d.name, d.description, ${each(drafted)}
 	FROM json_to_recordset($3::json) AS d (
-		operation_id uuid, as_of timestamptz, name text, description text, ${each((column) => `${column} text`)}
+		operation_id uuid, as_of timestamptz, own text[], name text, description text, ${each((column) => `${column} text`)}
 	)
 	JOIN operations o ON o.organization_id = $1 AND o.api_id = $2 AND o.id = d.operation_id AND o.status = 'active'
 		AND (d.as_of IS NULL OR o.updated_at = d.as_of)
@@ -101,9 +107,10 @@ function textOf(batch: OperationDraft[]): string {
 const toDraftRow = ({ operationId, asOf, tool }: OperationDraft): Record<string, unknown> => ({
 	operation_id: uuid(operationId),
 	as_of: asOf ?? null,
+	own: COLUMNS.filter(({ field }) => tool[field] === undefined).map(({ column }) => column),
 	name: text(tool.name),
 	description: text(tool.description),
-	...Object.fromEntries(COLUMNS.map(({ field, column }) => [column, stored(tool[field])])),
+	...Object.fromEntries(COLUMNS.map(({ field, column }) => [column, stored(tool[field] ?? null)])),
 });
 
 const stored = (value: object | string | number | null): object | string | number | null =>

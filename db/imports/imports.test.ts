@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { Operation } from '../../core/contract/nouns.ts';
+import type { JsonObject, Operation } from '../../core/contract/nouns.ts';
 import { createImportReader } from '../../core/imports/changes.ts';
 import type { OperationRow, Store, ToolRow } from '../../core/store/store.ts';
 import { elapsing, until } from '../../test/helpers/clock.ts';
@@ -100,6 +100,35 @@ test('documents of tools are stored as they are, with what the server cannot rea
 		assert.equal(created + updated, drafts.length);
 		for (const tool of (await tools(api)).values()) assert.equal(JSON.stringify(tool.parameters), JSON.stringify({ ...parameters, odd }));
 	}
+});
+
+test('a document that a draft does not have is the very one of its operation', async () => {
+	const api = await begin(store);
+	const parameters = { type: 'object', properties: { z: { const: 1.5e300 }, '10': {}, a: { const: 'ä "b" \\ 😀' } } };
+	const outputSchema = { type: 'object', properties: { '9': {} } };
+	await importAll(api, [operation('a', { parameters, outputSchema }), operation('b', { parameters, outputSchema: null })]);
+	const rows = [...(await operations(api)).values()];
+	const others = { parameters: { type: 'object' as const, title: 'other' }, outputSchema: { type: 'object' as const, title: 'other' } };
+	const write = async (given: { parameters?: JsonObject; outputSchema?: JsonObject }): Promise<object> => {
+		const drafts = rows.map((row) => {
+			const { parameters: _own, outputSchema: _too, ...tool } = draft(row);
+			return { operationId: row.id, tool: { ...tool, ...given } };
+		});
+		const counts = await api.store.tools.generate(api.organizationId, api.apiId, drafts);
+		const stored = await tools(api);
+		return { ...counts, documents: rows.map(({ id }) => JSON.stringify([stored.get(id)?.parameters, stored.get(id)?.outputSchema])) };
+	};
+	const own = rows.map((row) => JSON.stringify([row.parameters, row.outputSchema]));
+	assert.deepEqual(own, [JSON.stringify([parameters, outputSchema]), JSON.stringify([parameters, null])]);
+	assert.deepEqual(await write({}), { created: 2, updated: 0, unchanged: 0, documents: own });
+	assert.deepEqual(await write({ ...others }), {
+		created: 0,
+		updated: 2,
+		unchanged: 0,
+		documents: rows.map(() => JSON.stringify(Object.values(others))),
+	});
+	assert.deepEqual(await write({ parameters }), { created: 0, updated: 2, unchanged: 0, documents: own });
+	assert.deepEqual(await write({}), { created: 0, updated: 0, unchanged: 2, documents: own });
 });
 
 test('an import is stored completely, without skipped operations, in the order of the document', async () => {
@@ -231,8 +260,8 @@ test('a change in the hidden part of a schema counts as a change, and tools keep
 	assert.notEqual(first?.wholeHash, drafts[0]?.tool.wholeHash);
 	assert.deepEqual([second?.bodies, second?.wholeHash], ['nested', null]);
 	const ids = [...(await operations(api)).values()].map(({ id }) => id);
-	assert.deepEqual(await store.tools.flatOf(api.organizationId, ids), new Set([ids[0]]));
-	assert.deepEqual(await store.tools.flatOf((await addTenant(store)).organizationId, ids), new Set());
+	assert.deepEqual(await store.tools.flatOf(api.organizationId, api.apiId), new Set([ids[0]]));
+	assert.deepEqual(await store.tools.flatOf((await addTenant(store)).organizationId, api.apiId), new Set());
 });
 
 test('an operation missing from the document is marked as removed with its tool, and is restored unchanged', async () => {

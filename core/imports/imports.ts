@@ -26,7 +26,7 @@ import { createImportReader } from './changes.ts';
 import { type ImportRequest, readImportRequest } from './request.ts';
 import { draftTool, type Executors } from './tool-drafts.ts';
 import { type AfterImport, active, assertFewTools, generateTools, type Writing } from './tool-generation.ts';
-import type { ImportResult, ImportTask } from './worker.ts';
+import type { ImportResult, ImportTask } from './worker-messages.ts';
 import { ImportWorkers } from './worker-run.ts';
 
 export interface ImportedSchema {

@@ -5,12 +5,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { on as eventsOf, once } from 'node:events';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { trustOfProcess } from '../config/trust.ts';
 import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
+import { raceWith } from '../kit/race.ts';
 import type { Strays } from '../process/strays.ts';
+import { BatchReader } from './batch-reader.ts';
 import type { OperationBatch } from './batch-writer.ts';
-import type { ImportResult, ImportTask, ServiceMessage, WorkerMessage } from './worker.ts';
+import { BATCHES_FD, type ImportResult, type ImportTask, type ServiceMessage, type WorkerMessage } from './worker-messages.ts';
 
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker-start.ts' : './worker-start.js', import.meta.url);
 /** Half of the stack that Linux and macOS give to a process. */
@@ -130,19 +133,25 @@ function start(compileCache: string | null, maxHeapMb: number): ChildProcess {
 		env,
 		execArgv: [...options, ...memory],
 		serialization: 'advanced',
-		stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+		// The last one is BATCHES_FD.
+		stdio: ['ignore', 'inherit', 'pipe', 'ipc', 'pipe'],
 	});
 	// While a worker runs, its follower handles errors; while it is idle, an error without a listener would end the process.
 	worker.on('error', () => undefined);
 	let isOver = false;
 	// The channel alone keeps this process.
-	(worker.stderr as Socket | null)?.unref();
+	for (const pipe of [worker.stderr, pipeOf(worker)]) (pipe as Socket | null)?.unref();
+	// Its reader hears of the end.
+	pipeOf(worker)?.on('error', () => undefined);
 	worker.stderr?.on('data', (text: Buffer) => {
 		isOver ||= text.includes(OUT_OF_MEMORY);
 		if (!isOver) process.stderr.write(text);
 	});
 	return worker;
 }
+
+/** Returns the pipe for batches; null for a process that could not be started. */
+const pipeOf = ({ stdio }: ChildProcess): Readable | null => (stdio[BATCHES_FD] as Readable | null | undefined) ?? null;
 
 /** Kills a worker, and resolves once it is gone. */
 async function end(worker: ChildProcess): Promise<void> {
@@ -167,6 +176,7 @@ interface Given {
 async function follow(worker: ChildProcess, { task, body }: Given, signal: AbortSignal, on: Listener): Promise<Ended> {
 	const messages = eventsOf(worker, 'message', { signal, close: ['exit'] }) as AsyncIterable<[WorkerMessage]>;
 	let isWriting = false;
+	using batches = new BatchReader(pipeOf(worker));
 	try {
 		for (let at = 0; at < body.length; at += PART_BYTES) await tell(worker, { type: 'part', bytes: body.subarray(at, at + PART_BYTES) });
 		await tell(worker, { type: 'task', task });
@@ -175,8 +185,9 @@ async function follow(worker: ChildProcess, { task, body }: Given, signal: Abort
 			if (message.type === 'crashed') throw new Error(message.stack);
 			if (message.type === 'got') on.got();
 			if (message.type !== 'batch') continue;
+			const operations = await raceWith(signal, batches.take(message.sizeBytes));
 			isWriting = true;
-			await on.write(message);
+			await on.write({ operations, count: message.count });
 			isWriting = false;
 			await tell(worker, { type: 'written' });
 		}

@@ -2,8 +2,9 @@
 // sends the operations to the service in batches. It knows no database and no secret, and may be killed at any time.
 
 import { createHash } from 'node:crypto';
+import { writeSync } from 'node:fs';
 import { getHeapSpaceStatistics } from 'node:v8';
-import { asGatewayError, type ErrorCode, type ErrorDetail } from '../contract/errors.ts';
+import { asGatewayError } from '../contract/errors.ts';
 import type { ImportContext } from '../contract/kinds.ts';
 import type { Operation, SchemaSource, SchemaSummary } from '../contract/nouns.ts';
 import type { Egress } from '../egress/egress.ts';
@@ -13,47 +14,22 @@ import { parseConfig } from '../registry/registry.ts';
 import { BatchMemory, type OperationBatch, OperationWriter, type Written } from './batch-writer.ts';
 import { checkOperation, checkSummary } from './check-importer.ts';
 import { loadImporter } from './formats.ts';
-import { createReport, type ImportReport, type ReportWriter } from './report.ts';
-import { type ImportRequest, readImportRequest } from './request.ts';
+import { createReport, type ReportWriter } from './report.ts';
+import { readImportRequest } from './request.ts';
 import { getSource } from './source.ts';
-
-export interface ImportTask {
-	/** The type of the API, which names the importer to use. */
-	type: string;
-	/** The module of every importer, by name. */
-	sources: Record<string, string>;
-	egressAllow: string[];
-	/** The operator's configuration of that importer. */
-	operator: unknown;
-	timeoutMs: number;
-}
-
-export interface ImportResult {
-	report: ImportReport;
-	request: Pick<ImportRequest, 'allowEmpty' | 'generation'>;
-	sourceUrl: string | null;
-	sizeBytes: number;
-	sha256: string;
-}
-
-/** Messages to the service, which answers each `batch` with `written`. `got`: the document was fetched. */
-export type WorkerMessage =
-	| { type: 'got' }
-	| ({ type: 'batch' } & OperationBatch)
-	| { type: 'done'; result: ImportResult; heapMb: number }
-	| { type: 'failed'; code: ErrorCode; message: string; details: ErrorDetail[]; heapMb: number }
-	| { type: 'crashed'; stack: string }
-	/** A rejection that nothing handled: the import goes on. */
-	| { type: 'stray'; error: string };
-
-/** Messages of the service: an import is the parts of the body of its request, and then the task. */
-export type ServiceMessage = { type: 'part'; bytes: Uint8Array } | { type: 'task'; task: ImportTask } | { type: 'written' };
+import { BATCHES_FD, type ImportResult, type ImportTask, type ServiceMessage, type WorkerMessage } from './worker-messages.ts';
 
 const MAX_BATCH = 100;
 const MAX_BATCH_CHARS = 512 * 1024;
 const MAX_OPERATION_CHARS = 1024 * 1024;
 
 const send = (message: WorkerMessage): void => void process.send?.(message);
+
+/** Waits until the service has read all but what fits into the pipe: it does so while it writes nothing. */
+function sendBatch({ operations, count }: OperationBatch): void {
+	for (let at = 0; at < operations.length; ) at += writeSync(BATCHES_FD, operations, at);
+	send({ type: 'batch', sizeBytes: operations.length, count });
+}
 
 /** Called when the batch that was sent has been written. */
 let written: () => void = () => undefined;
@@ -123,7 +99,7 @@ async function writeOperations(
 		isWritten = new Promise((resolve) => {
 			written = resolve;
 		});
-		send({ type: 'batch', ...batch.take() });
+		sendBatch(batch.take());
 	};
 	let next = await operations.next();
 	for (; !next.done; next = await operations.next()) {

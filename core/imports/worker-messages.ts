@@ -1,0 +1,41 @@
+// The messages between the service and a worker process of imports.
+
+import type { ErrorCode, ErrorDetail } from '../contract/errors.ts';
+import type { ImportReport } from './report.ts';
+import type { ImportRequest } from './request.ts';
+
+/** The pipe for batches: a message of the channel is copied three times on its way, and each copy waits for a collection. */
+export const BATCHES_FD = 4;
+
+export interface ImportTask {
+	/** The type of the API, which names the importer to use. */
+	type: string;
+	/** The module of every importer, by name. */
+	sources: Record<string, string>;
+	egressAllow: string[];
+	/** The operator's configuration of that importer. */
+	operator: unknown;
+	timeoutMs: number;
+}
+
+export interface ImportResult {
+	report: ImportReport;
+	request: Pick<ImportRequest, 'allowEmpty' | 'generation'>;
+	sourceUrl: string | null;
+	sizeBytes: number;
+	sha256: string;
+}
+
+/** Messages to the service, which answers each `batch` with `written`. `got`: the document was fetched. */
+export type WorkerMessage =
+	| { type: 'got' }
+	/** Its bytes are sent through `BATCHES_FD`, before this. */
+	| { type: 'batch'; sizeBytes: number; count: number }
+	| { type: 'done'; result: ImportResult; heapMb: number }
+	| { type: 'failed'; code: ErrorCode; message: string; details: ErrorDetail[]; heapMb: number }
+	| { type: 'crashed'; stack: string }
+	/** A rejection that nothing handled: the import goes on. */
+	| { type: 'stray'; error: string };
+
+/** Messages of the service: an import is the parts of the body of its request, and then the task. */
+export type ServiceMessage = { type: 'part'; bytes: Uint8Array } | { type: 'task'; task: ImportTask } | { type: 'written' };

@@ -32,6 +32,15 @@ server.route({
 			.type(headers['content-type'] ?? 'application/octet-stream');
 	},
 });
+/** The same without its request to the upstream. */
+server.route({
+	method: 'POST',
+	path: '/ready',
+	handler: (request, h) => {
+		const { params } = request.payload as { params: { arguments: { id: string } } };
+		return h.response(`{"id":"${params.arguments.id}","title":"Pride and Prejudice"}`).type('application/json');
+	},
+});
 await server.start();
 announce(server.info.uri, async () => {
 	await server.stop();

@@ -168,6 +168,12 @@ const post = (name: string, url: string, headers: Record<string, string>, params
 export const callOf = (name: string, url: string, credential: Record<string, string>): Path =>
 	post(name, url, { 'mcp-protocol-version': VERSION, ...credential }, PARAMS);
 
+/** Makes a request that runs no tool. */
+export const pingOf = (name: string, url: string, credential: Record<string, string>): Path => ({
+	...post(name, url, { 'mcp-protocol-version': VERSION, ...credential }, {}, 'ping'),
+	proof: '"result":{}',
+});
+
 /** Makes a request for the first page of a gateway's tools. */
 export const listOf = (name: string, url: string, credential: Record<string, string>): Path => ({
 	...post(name, url, { 'mcp-protocol-version': VERSION, ...credential }, {}, 'tools/list'),

@@ -2,7 +2,6 @@
 // service of its own in one process, in short turns, and all of it in several processes, one after the other, since each compiles its code in its own way.
 // `[BENCH_PINNED=true] node test/bench/telemetry.ts [names of ways]`: three ways take eight minutes. Goal: at most 1.05 of the CPU with traces of a tenth.
 
-import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +9,7 @@ import { findPort } from '../../demo/ports.ts';
 import { type Path, prepareCall } from './paths.ts';
 import { IS_SHORT } from './rounds.ts';
 import { startSubject } from './subject.ts';
-import { printTurns, runTurns } from './turns.ts';
+import { pin, printTurns, runTurns } from './turns.ts';
 
 /** Processes, and the rounds of each. */
 const [STARTS, ROUNDS] = IS_SHORT ? [1, 3] : [4, 8];
@@ -56,9 +55,6 @@ async function measure(folder: string, micros: Map<string, number[]>): Promise<v
 	const measured = await runTurns(paths, () => services.cpuMicros(), ROUNDS);
 	for (const [at, [name]] of ways.entries()) micros.set(name, [...(micros.get(name) ?? []), ...(measured[at] ?? [])]);
 }
-
-/** Keeps a process on one core: its neighbours on the machine, and the other processes of the benchmark, disturb it less. */
-const pin = (pid: number, core: number): void => void execFileSync('taskset', ['-apc', String(core), String(pid)]);
 
 const asked = process.argv.slice(2);
 const micros = new Map<string, number[]>();

@@ -1,6 +1,7 @@
 // Measures the CPU of several paths in turns of a hundred requests, some 30 ms each, for ratios near to one: the speed of a shared machine
 // changes within seconds, and so within the rounds of `rounds.ts`. Sums of many turns are compared, since they must have what costs seldom.
 
+import { execFileSync } from 'node:child_process';
 import { Pool } from 'undici';
 import type { Path } from './paths.ts';
 import { CONNECTIONS, expectedOf, IS_SHORT, type Meter, median, printRows } from './rounds.ts';
@@ -73,6 +74,9 @@ class Load implements AsyncDisposable {
 		await this.#pool.close();
 	}
 }
+
+/** Keeps a process on one core: its neighbours on the machine, and the other processes of the benchmark, disturb it less. */
+export const pin = (pid: number, core: number): void => void execFileSync('taskset', ['-apc', String(core), String(pid)]);
 
 /** Prints the table of the paths, of which the first one is the measure. @param micros of each path, by round */
 export function printTurns(names: readonly string[], micros: readonly number[][]): void {

@@ -28,12 +28,7 @@ export const ACCOUNT = { email: 'bench@example.com', password: 'Bench-gateway-1'
 
 /** Prepares the paths, of which the first is the baseline. */
 export async function preparePaths(urls: { upstream: string; bare: string; service: string }): Promise<Path[]> {
-	const { rest, organization } = await enter(urls.service, ACCOUNT);
-	const toolId = await createTool(rest, organization.id, urls.upstream);
-	const keyed = await publish(rest, toolId, { type: 'api_key' });
-	const open = await publish(rest, toolId, { type: 'none' });
-	const { key } = await rest<{ key: string }>('POST', `/gateways/${keyed.id}/auth/api-keys`, { name: 'bench' });
-	const credential = { 'x-api-key': key };
+	const { keyed, open, credential } = await prepareGateways(urls);
 	return [
 		bareCallOf('bare hapi proxy, POST with the same body', urls.bare),
 		{ name: 'bare hapi proxy, GET', server: 'bare', url: `${urls.bare}/items/42`, method: 'GET', headers: {} },
@@ -41,6 +36,16 @@ export async function preparePaths(urls: { upstream: string; bare: string; servi
 		callOf('gateway, none, 2025-11-25', open.url, {}),
 		modernCallOf('gateway, api_key, 2026-07-28', keyed.url, credential),
 	];
+}
+
+/** Prepares a tool behind a key, and in the open. */
+export async function prepareGateways(urls: { upstream: string; service: string }) {
+	const { rest, organization } = await enter(urls.service, ACCOUNT);
+	const toolId = await createTool(rest, organization.id, urls.upstream);
+	const keyed = await publish(rest, toolId, { type: 'api_key' });
+	const open = await publish(rest, toolId, { type: 'none' });
+	const { key } = await rest<{ key: string }>('POST', `/gateways/${keyed.id}/auth/api-keys`, { name: 'bench' });
+	return { keyed, open, credential: { 'x-api-key': key } };
 }
 
 /** Prepares a call of a tool behind a key. */

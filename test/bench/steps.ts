@@ -2,9 +2,8 @@
 // go to one process, in short turns, and all of it is done in several processes. `[BENCH_PINNED=true] node test/bench/steps.ts [embedded | postgres | all]`:
 // three minutes for each database.
 
-import { enter } from '../../demo/account.ts';
 import { type BackingName, backingsOf, openBacking, startOn } from './backing.ts';
-import { ACCOUNT, bareCallOf, callOf, createTool, type Path, pingOf, publish } from './paths.ts';
+import { bareCallOf, callOf, type Path, pingOf, prepareGateways } from './paths.ts';
 import { FAILED, IS_SHORT, printRows } from './rounds.ts';
 import { startSubject } from './subject.ts';
 import { pin, runTurns } from './turns.ts';
@@ -13,12 +12,7 @@ import { pin, runTurns } from './turns.ts';
 const [STARTS, ROUNDS] = IS_SHORT ? [1, 2] : [4, 4];
 
 async function pathsOf(urls: { upstream: string; bare: string; service: string }): Promise<Path[]> {
-	const { rest, organization } = await enter(urls.service, ACCOUNT);
-	const toolId = await createTool(rest, organization.id, urls.upstream);
-	const open = await publish(rest, toolId, { type: 'none' });
-	const keyed = await publish(rest, toolId, { type: 'api_key' });
-	const { key } = await rest<{ key: string }>('POST', `/gateways/${keyed.id}/auth/api-keys`, { name: 'bench' });
-	const credential = { 'x-api-key': key };
+	const { keyed, open, credential } = await prepareGateways(urls);
 	const call = callOf('the whole call: the executor, the request to the upstream, its result', keyed.url, credential);
 	return [
 		bareCallOf('bare hapi proxy', urls.bare),

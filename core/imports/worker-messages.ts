@@ -4,7 +4,7 @@ import type { ErrorCode, ErrorDetail } from '../contract/errors.ts';
 import type { ImportReport } from './report.ts';
 import type { ImportRequest } from './request.ts';
 
-/** The pipe for batches: a message of the channel is copied three times on its way, and each copy waits for a collection. */
+/** The pipe for batches: a message of the channel is joined of its pieces, and both wait for a collection (`batch-reader.ts`). */
 export const BATCHES_FD = 4;
 
 export interface ImportTask {

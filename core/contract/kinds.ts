@@ -199,7 +199,8 @@ export interface SchemaImporter<C = unknown, O = unknown> extends Base<C, O> {
 	/**
 	 * Yields the operations of a description. Runs in core's worker, where the context has `fetch`, `request`, `log`, `signal` and
 	 * `operator` only; `log.warn` writes into the report. Frozen parts of schemas are written once, however many operations share them, so
-	 * what is inside them must not change either. @throws schema_invalid, naming line or pointer
+	 * what is inside them must not change either. A description that the API has already, with the same config, is not parsed again, unless
+	 * more was fetched through the context. @throws schema_invalid, naming line or pointer
 	 */
 	parse(source: SchemaSource, config: C, context: ImportContext<O>): AsyncGenerator<Operation, SchemaSummary>;
 	/** Converts one operation into one tool. */

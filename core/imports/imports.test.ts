@@ -84,6 +84,13 @@ for (const [plugin, source] of [
 		if (source.text === 'refuse') throw Object.assign(new Error('no'), { code: 'schema_invalid' });
 		const op = ${operationText('1')}; op.parameters.note = String(globalThis.runs); yield op; ${SUMMARY}`,
 	),
+	importerOf(
+		'counting',
+		'0',
+		`globalThis.parsed = (globalThis.parsed ?? 0) + 1;
+		if (source.text.startsWith('http')) await context.request({ method: 'GET', url: source.text });
+		const op = ${operationText('1')}; op.parameters.note = globalThis.parsed; yield op; context.log.warn({}, 'read'); ${SUMMARY}`,
+	),
 	importerOf('environment', '0', 'throw Object.assign(new Error(JSON.stringify(process.env)), { code: "schema_invalid" });'),
 ])
 	registry.add(plugin, source);
@@ -157,8 +164,38 @@ test('hundreds of operations are imported, reported and made into tools, and doi
 	assert.equal(report.format, 'openapi 3.0.3');
 	assert.deepEqual(await generateTools(store, api, {}), { created: all, updated: 0, unchanged: 0, total: all });
 	assert.deepEqual(await generateTools(store, api, {}), { created: 0, updated: 0, unchanged: all, total: all });
-	const second = await importSchema(store, api, bodyOf({ schemaContent }), never);
-	assert.deepEqual(second.schema.changes, { ...NOTHING, unchanged: all });
+	// The first ones do not know the description, and parse it.
+	for (const { importSchema } of [reaching, reaching, imports()]) {
+		const again = await importSchema(store, api, bodyOf({ schemaContent }), never);
+		assert.deepEqual(again.schema.changes, { ...NOTHING, unchanged: all });
+	}
+});
+
+test('a description that its API has already is not parsed again, unless another process has changed it or more was fetched', async (t) => {
+	const { origin } = await httpUpstream(t, (_, response) => response.end());
+	const [own, another] = [ownImports({ egressPolicy: { allow: ['127.0.0.1'] } }), ownImports()];
+	const api = await newApi('counting');
+	const read = (body: object, service = own) => service.importSchema(store, api, bodyOf(body), never);
+	const parsed = async (body: object, service = own): Promise<unknown> => {
+		await read(body, service);
+		return (await operationsOf(api))[0]?.parameters['note'];
+	};
+	const [a, b, asked] = [{ schemaContent: 'a' }, { schemaContent: 'b' }, { schemaContent: 'a', options: { x: 1 } }];
+	const first = (await read(a)).schema;
+	const again = await read({ ...a, generateTools: true });
+	const { id, changes, createdAt, updatedAt, ...same } = first;
+	assert.deepEqual(again.schema, { ...again.schema, ...same, changes: { ...NOTHING, unchanged: 1 } });
+	assert.ok(again.schema.id !== id && again.schema.createdAt > createdAt);
+	assert.deepEqual([again.request.generation, (same.report as ImportReport).warnings], [{}, [{ message: 'read' }]]);
+	assert.deepEqual(await own.compare(store, api, bodyOf(a), never), { ...NOTHING, unchanged: 1 });
+	assert.equal((await store.apis.schemas(api.organizationId, api.id, { limit: 10 })).items.length, 2);
+	// Each number is how often the worker has parsed by then.
+	assert.deepEqual([await parsed(a), await parsed(asked), await parsed(asked), await parsed(a), await parsed(b)], [1, 2, 2, 3, 4]);
+	assert.equal(await parsed(a, another), 1);
+	assert.deepEqual([await parsed(b), await parsed(b)], [5, 5]);
+	const fetching = { schemaContent: origin };
+	assert.deepEqual([await parsed(fetching), await parsed(fetching)], [6, 7]);
+	await Promise.all([own.close(), another.close()]);
 });
 
 test('a re-import says what it added, changed and removed, and keeps the tools of the rest', async () => {

@@ -5,6 +5,7 @@ import { asGatewayError, GatewayError, invalid, notFound } from '../contract/err
 import type { SchemaImporter } from '../contract/kinds.ts';
 import type { Log } from '../contract/nouns.ts';
 import type { EgressPolicy } from '../egress/egress.ts';
+import { BoundedMap } from '../kit/bounded-map.ts';
 import { Semaphore } from '../kit/semaphore.ts';
 import { compileCacheFolder } from '../process/compile-cache.ts';
 import { Strays } from '../process/strays.ts';
@@ -21,6 +22,7 @@ import type {
 	ImportReader,
 	ImportWriter,
 	SchemaRow,
+	WrittenImport,
 } from '../store/store.ts';
 import { createImportReader } from './changes.ts';
 import { type ImportRequest, readImportRequest } from './request.ts';
@@ -78,6 +80,8 @@ const TIMEOUT_MS = 120_000;
 const MAX_HEAP_MB = 1024;
 const MAX_RUNNING = 2;
 const MAX_WAITING = 16;
+/** The APIs whose descriptions are known, some 300 bytes each. */
+const MAX_KNOWN = 1_000;
 /** A body up to this size is parsed and checked within a millisecond or two. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
@@ -89,6 +93,7 @@ export function createImports(parts: ImportParts): Imports {
 	const strays = new Strays(limits.log);
 	strays.know(registry.sources());
 	const workers = new ImportWorkers({ compileCache: compileCacheFolder(), maxHeapMb: limits.maxHeapMb, log: limits.log, strays });
+	const known = new BoundedMap<string, Known>(MAX_KNOWN);
 	const running = new Set<Promise<unknown>>();
 
 	const run = async ({ api, body, signal, ...one }: Omit<OneImport, 'stop'> & { signal: AbortSignal }): Promise<ImportedSchema> => {
@@ -96,7 +101,7 @@ export function createImports(parts: ImportParts): Imports {
 		// A fault in a small body is found here, without a worker.
 		if (body.byteLength <= SMALL_BODY_BYTES) readImportRequest(body);
 		const stop = AbortSignal.any([signal, closing.signal]);
-		const work = semaphore.run(() => importOne({ ...limits, workers }, { ...one, api, body, stop }), stop);
+		const work = semaphore.run(() => importOne({ ...limits, workers, known }, { ...one, api, body, stop }), stop);
 		running.add(work);
 		try {
 			return await work;
@@ -137,10 +142,33 @@ interface OneImport {
 	isDry?: (changes: ImportChanges) => void;
 }
 
-async function importOne(
-	parts: Required<ImportParts> & { workers: ImportWorkers },
-	{ writing, api, body, stop, job, isDry }: OneImport,
-): Promise<ImportedSchema> {
+/** The latest description of an API that this process has imported. */
+interface Known {
+	schemaId: string;
+	fingerprint: string;
+}
+
+type Parts = Required<ImportParts> & { workers: ImportWorkers; known: BoundedMap<string, Known> };
+
+async function importOne(parts: Parts, one: OneImport): Promise<ImportedSchema> {
+	const signal = AbortSignal.any([one.stop, AbortSignal.timeout(parts.timeoutMs)]);
+	try {
+		for (let known = parts.known.get(one.api.id) ?? null; ; known = null) {
+			const imported = await readAndWrite(parts, one, known, signal);
+			if (imported) return imported;
+		}
+	} catch (error) {
+		throw signal.aborted ? interrupted(signal.reason, parts.timeoutMs) : error;
+	}
+}
+
+/** @returns null when the description is the known one, and the API has another one by now: nothing is written */
+async function readAndWrite(
+	parts: Parts,
+	{ writing, api, body, job, isDry }: OneImport,
+	known: Known | null,
+	signal: AbortSignal,
+): Promise<ImportedSchema | null> {
 	const { registry, egressPolicy, workers, timeoutMs } = parts;
 	const task: ImportTask = {
 		type: api.type,
@@ -148,8 +176,8 @@ async function importOne(
 		egressAllow: egressPolicy.allow,
 		operator: registry.operator(`importer:${api.type}`),
 		timeoutMs,
+		known: known?.fingerprint ?? null,
 	};
-	const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)]);
 	const begun: { writer: ImportWriter | null } = { writer: null };
 	// The transaction begins with the first batch: no connection is held while the document is fetched.
 	const begin = async (): Promise<ImportWriter> => {
@@ -174,29 +202,48 @@ async function importOne(
 			(operation, bodies) => draftTool(importer, operation, { api, bodies, executors: executorsOf(registry) }),
 			importer,
 		);
-		return await commit(await begin(), result, { reader: isDry ? told(reader, isDry) : reader, hold: job?.hold, operations, isDry });
+		const writer = await begin();
+		const written = await commit(writer, result, {
+			reader: isDry ? told(reader, isDry) : reader,
+			hold: job?.hold,
+			operations,
+			isDry,
+			known,
+		});
+		if (!written) return null;
+		if (result.fingerprint === null) parts.known.delete(api.id);
+		else parts.known.set(api.id, { schemaId: written.schema.id, fingerprint: result.fingerprint });
+		return { schema: written.schema, request: result.request };
 	} catch (error) {
 		await begun.writer?.abort();
-		throw signal.aborted ? interrupted(signal.reason, timeoutMs) : error;
+		throw error;
 	}
+}
+
+interface Committing {
+	reader: ImportReader;
+	hold: ImportHold | undefined;
+	operations: number;
+	isDry: unknown;
+	known: Known | null;
 }
 
 async function commit(
 	writer: ImportWriter,
 	{ report, request, ...source }: ImportResult,
-	{ reader, hold, operations, isDry }: { reader: ImportReader; hold: ImportHold | undefined; operations: number; isDry: unknown },
-): Promise<ImportedSchema> {
-	const { format, title, version, servers } = report;
-	const job = hold && { ...hold, operations, generation: request.generation };
+	{ reader, hold, operations, isDry, known }: Committing,
+): Promise<WrittenImport | null> {
+	const { generation, allowEmpty } = request;
+	const job = hold && { ...hold, operations, generation };
 	// The check runs before the commit, so that a 400 leaves the former description in place.
 	const check: ImportCheck = async (count, { removed }) => {
 		if (isDry) throw new GatewayError('conflict', 'Nothing was written.');
-		if (removed > 0 && !request.allowEmpty && (await count(active({}))) === 0) throw emptied(removed);
-		const { generation } = request;
+		if (removed > 0 && !allowEmpty && (await count(active({}))) === 0) throw emptied(removed);
 		if (generation) assertFewTools(await count(active(generation)));
 	};
-	const { schema } = await writer.commit({ format, title, version, servers, ...source, report }, reader, job, check);
-	return { schema, request };
+	if (report === null) return writer.repeat(known?.schemaId ?? '', reader, job, check);
+	const { format, title, version, servers } = report;
+	return writer.commit({ format, title, version, servers, ...source, report }, reader, job, check);
 }
 
 /** Returns a reader that tells the changes before they are checked. */

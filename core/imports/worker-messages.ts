@@ -16,14 +16,19 @@ export interface ImportTask {
 	/** The operator's configuration of that importer. */
 	operator: unknown;
 	timeoutMs: number;
+	/** The fingerprint of the description that the API has, where the service knows it: that one is not parsed again. */
+	known: string | null;
 }
 
 export interface ImportResult {
-	report: ImportReport;
+	/** Null for the known description, of which no operation is sent. */
+	report: ImportReport | null;
 	request: Pick<ImportRequest, 'allowEmpty' | 'generation'>;
 	sourceUrl: string | null;
 	sizeBytes: number;
 	sha256: string;
+	/** Null where the importer has fetched more than the description. */
+	fingerprint: string | null;
 }
 
 /** Messages to the service, which answers each `batch` with `written`. `got`: the document was fetched. */

@@ -1,18 +1,18 @@
 // A worker process of imports, which handles one after the other: it reads the request, gets the document, has the importer parse it, and
 // sends the operations to the service in batches. It knows no database and no secret, and may be killed at any time.
 
-import { createHash } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { getHeapSpaceStatistics } from 'node:v8';
 import { asGatewayError } from '../contract/errors.ts';
 import type { ImportContext } from '../contract/kinds.ts';
-import type { Operation, SchemaSource, SchemaSummary } from '../contract/nouns.ts';
+import type { Operation, SchemaSummary } from '../contract/nouns.ts';
 import type { Egress } from '../egress/egress.ts';
 import { deepFreeze } from '../kit/json.ts';
 import { describeThrown } from '../process/strays.ts';
 import { parseConfig } from '../registry/registry.ts';
 import { BatchMemory, type OperationBatch, OperationWriter, type Written } from './batch-writer.ts';
 import { checkOperation, checkSummary } from './check-importer.ts';
+import { fingerprintOf, measure } from './fingerprint.ts';
 import { loadImporter } from './formats.ts';
 import { createReport, type ReportWriter } from './report.ts';
 import { readImportRequest } from './request.ts';
@@ -56,28 +56,38 @@ async function main(task: ImportTask, body: Uint8Array): Promise<ImportResult> {
 		const importers = { own, names: Object.keys(task.sources), load: (name: string) => loadImporter(name, task.sources) };
 		const options = parseConfig(own.config, request.options, '/options');
 		const source = await getSource(request, importers, context);
+		const { fetched } = egress;
 		send({ type: 'got' });
-		const summary = await writeOperations(own.name, own.parse(source, deepFreeze(options), context), report);
+		const measured = measure(source, request.contentBytes);
+		const fingerprint = fingerprintOf(task, source, measured, options);
 		const { allowEmpty, generation } = request;
-		return {
-			report: report.finish(summary),
-			request: { allowEmpty, generation },
-			sourceUrl: source.url,
-			...measure(source, request.contentBytes),
-		};
+		const result = { request: { allowEmpty, generation }, sourceUrl: source.url, ...measured };
+		if (fingerprint === task.known) return { report: null, fingerprint, ...result };
+		const summary = await writeOperations(own.name, own.parse(source, deepFreeze(options), context), report);
+		return { report: report.finish(summary), fingerprint: egress.fetched === fetched ? fingerprint : null, ...result };
 	} finally {
 		await egress.close();
 	}
 }
 
+interface LazyEgress extends Pick<Egress, 'fetch' | 'request' | 'close'> {
+	/** The number of requests so far. */
+	readonly fetched: number;
+}
+
 /** Creates the guarded way out when something is fetched: to load it takes half as long as to load all the rest. */
-function lazyEgress(allow: string[]): Pick<Egress, 'fetch' | 'request' | 'close'> {
+function lazyEgress(allow: string[]): LazyEgress {
 	let made: Promise<Egress> | null = null;
+	let fetched = 0;
 	const get = (): Promise<Egress> => {
+		fetched++;
 		made ??= import('../egress/egress.ts').then(({ createEgress }) => createEgress({ allow }));
 		return made;
 	};
 	return {
+		get fetched() {
+			return fetched;
+		},
 		fetch: async (...asked) => (await get()).fetch(...asked),
 		request: async (...asked) => (await get()).request(...asked),
 		close: async () => (await made)?.close(),
@@ -129,18 +139,6 @@ function storable(operation: Operation, writer: OperationWriter): { operation: O
 	);
 	const cleaned = JSON.parse(clean) as Operation;
 	return { operation: cleaned, json: writer.write(cleaned) };
-}
-
-/** Measures a source. Several files are hashed with their paths and lengths, so that no two sets of files are alike. */
-function measure({ text, files }: SchemaSource, bytes: Buffer = Buffer.from(text)): Pick<ImportResult, 'sizeBytes' | 'sha256'> {
-	const hash = createHash('sha256');
-	if (files.size === 0) return { sizeBytes: bytes.length, sha256: hash.update(bytes).digest('hex') };
-	let sizeBytes = 0;
-	for (const [path, content] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-		hash.update(JSON.stringify([path, content.byteLength])).update(content);
-		sizeBytes += content.byteLength;
-	}
-	return { sizeBytes, sha256: hash.digest('hex') };
 }
 
 async function work(task: ImportTask, body: Uint8Array): Promise<void> {

@@ -129,6 +129,14 @@ export interface ImportReader {
 /** Checks the result of an import before it is committed, and throws to refuse it. */
 export type ImportCheck = (count: (filter: OperationFilter) => Promise<number>, done: { removed: number }) => Promise<void>;
 
+/** An imported schema, and how many of its operations are new, other, as before or gone: `changed` are all that differ from the stored ones. */
+export interface WrittenImport extends Record<'added' | 'changed' | 'unchanged' | 'removed', number> {
+	schema: SchemaRow;
+}
+
+/** A job of an import, and the result that its row takes. */
+export type ImportJobEnd = ImportHold & { generation: GenerationRequest | null; operations: number };
+
 /** An import that is being written, in one transaction: nothing is visible before `commit`, nothing stays after `abort`. */
 export interface ImportWriter {
 	/**
@@ -138,23 +146,26 @@ export interface ImportWriter {
 	operations(batch: Uint8Array): Promise<void>;
 	/**
 	 * Marks operations not seen since the beginning as removed, together with their tools, and updates the tools of changed ones. Without a
-	 * reader nothing is compared, and tools stay as they are. `changed` counts every operation that differs from the stored one. With a job,
-	 * its row is updated in the same transaction, and nothing is written when another runner holds it by then. When `check` throws, nothing
-	 * is written either.
+	 * reader nothing is compared, and tools stay as they are. With a job, its row is updated in the same transaction, and nothing is written
+	 * when another runner holds it by then. When `check` throws, nothing is written either.
 	 * @throws conflict in the first case, the error of `check` in the other
 	 */
 	commit(
 		schema: SchemaSummary & Pick<SchemaRow, 'sourceUrl' | 'sizeBytes' | 'sha256' | 'report'>,
 		reader?: ImportReader,
-		job?: ImportHold & { generation: GenerationRequest | null; operations: number },
+		job?: ImportJobEnd,
 		check?: ImportCheck,
-	): Promise<{
-		schema: SchemaRow;
-		added: number;
-		changed: number;
-		unchanged: number;
-		removed: number;
-	}>;
+	): Promise<WrittenImport>;
+	/**
+	 * Writes the latest schema once more, whose description was read again, and no operation.
+	 * @returns null, and has aborted, when the API has another one by then @throws as `commit`
+	 */
+	repeat(
+		schemaId: string,
+		reader: ImportReader,
+		job?: Omit<ImportJobEnd, 'operations'>,
+		check?: ImportCheck,
+	): Promise<WrittenImport | null>;
 	abort(): Promise<void>;
 }
 

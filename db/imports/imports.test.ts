@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { JsonObject, Operation } from '../../core/contract/nouns.ts';
 import { createImportReader } from '../../core/imports/changes.ts';
-import type { OperationRow, Store, ToolRow } from '../../core/store/store.ts';
+import type { ImportCheck, OperationRow, Store, ToolRow } from '../../core/store/store.ts';
 import { elapsing, until } from '../../test/helpers/clock.ts';
 import { serverCpuMs } from '../../test/helpers/postgres.ts';
 import { addApi, addGateway, addTenant, addTool, batchOf, draft, operation, schema } from '../../test/helpers/samples.ts';
@@ -173,6 +173,34 @@ test('a re-import of the same document changes nothing', async () => {
 	const { counts } = await importAll(api, document);
 	assert.deepEqual(counts, { added: 0, changed: 0, unchanged: 2, removed: 0 });
 	assert.deepEqual(await operations(api), before);
+});
+
+test('the latest schema is written once more without its operations, but not when its check fails or there is a later one', async () => {
+	const api = await begin(store);
+	const { organizationId, apiId } = api;
+	const { row: first } = await importAll(api, [operation('a'), operation('b')]);
+	await importAll(api, [operation('a')]);
+	const { row: last } = await importAll(api, [operation('a')]);
+	const repeat = async (id: string, check?: ImportCheck) => {
+		const writer = (await store.apis.beginImport(organizationId, apiId)) ?? assert.fail();
+		return writer.repeat(id, createImportReader(draft), undefined, check);
+	};
+	const before = await operations(api);
+	await assert.rejects(
+		repeat(last.id, async (count, { removed }) => {
+			throw new Error(`${await count({})} ${removed}`);
+		}),
+		{ message: '2 0' },
+	);
+	assert.equal(await repeat(first.id), null);
+	const { schema: row, ...counts } = (await repeat(last.id)) ?? assert.fail();
+	assert.deepEqual(counts, { added: 0, changed: 0, unchanged: 1, removed: 0 });
+	const { id, createdAt, updatedAt, changes, ...same } = row;
+	assert.deepEqual(last, { ...last, ...same });
+	assert.deepEqual([changes?.unchanged, changes?.removed, changes?.unlisted], [1, 0, 0]);
+	assert.deepEqual((await store.apis.schemas(organizationId, apiId, LIMIT)).items[3]?.id, id);
+	assert.deepEqual(await operations(api), before);
+	assert.equal(await repeat(last.id), null);
 });
 
 test('an operation keeps its id and name by its key, else by its operationId', async () => {

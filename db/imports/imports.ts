@@ -2,7 +2,7 @@
 // Everything happens in one transaction on a connection of its own.
 
 import type { Attributes, Transaction } from 'sequelize';
-import type { ImportWriter, SchemaRow } from '../../core/store/store.ts';
+import type { ImportJobEnd, ImportWriter, OperationFilter, SchemaRow, WrittenImport } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { guard } from '../errors.ts';
 import { type ApiSchema, SCHEMA } from '../models/api.ts';
@@ -50,6 +50,8 @@ async function beginLocked(database: Database, apiId: string): Promise<Transacti
 	return null;
 }
 
+type WrittenSchema = Omit<SchemaRow, 'id' | 'organizationId' | 'apiId' | 'createdAt' | 'updatedAt'>;
+
 function createWriter(current: Import, { ApiOperation, ApiSchema }: Models, pulse: Pulse): ImportWriter {
 	const { sequelize, transaction, organizationId, apiId } = current;
 	let isOpen = true;
@@ -59,32 +61,59 @@ function createWriter(current: Import, { ApiOperation, ApiSchema }: Models, puls
 		await pulse.stop();
 		await transaction.rollback();
 	};
+	const orAbort = async <T>(work: () => Promise<T>): Promise<T> => {
+		try {
+			await pulse.stop();
+			return await work();
+		} catch (error) {
+			await abort();
+			throw error;
+		}
+	};
+	const countOf = (filter: OperationFilter): Promise<number> =>
+		ApiOperation.count({ where: operationsWhere(organizationId, apiId, filter), transaction });
+	const write = async (
+		schema: WrittenSchema,
+		counts: Omit<WrittenImport, 'schema'>,
+		job: ImportJobEnd | undefined,
+	): Promise<WrittenImport> => {
+		const { format, title, version, servers, sourceUrl, sizeBytes, sha256, report, changes } = schema;
+		const row = await ApiSchema.create(
+			{ organizationId, apiId, format, title, version, servers, sourceUrl, sizeBytes, sha256, report, changes },
+			{ transaction },
+		);
+		// The job's row is locked after the schema, which locks its API: in this order no deadlock is possible.
+		if (job) await noteWritten({ bulk: sequelize }, job, { schemaId: row.id, transaction });
+		isOpen = false;
+		await transaction.commit();
+		return { schema: toSchema(row), ...counts };
+	};
 	return guard<ImportWriter>({
 		async operations(batch) {
 			await pulse.stop();
 			await stage(current, batch);
 			pulse.start();
 		},
-		async commit(schema, reader, job, check) {
-			try {
-				await pulse.stop();
+		commit: (schema, reader, job, check) =>
+			orAbort(async () => {
 				const { changes, ...counts } = await merge(current, reader ?? null);
-				await check?.((filter) => ApiOperation.count({ where: operationsWhere(organizationId, apiId, filter), transaction }), counts);
-				const { format, title, version, servers, sourceUrl, sizeBytes, sha256, report } = schema;
-				const row = await ApiSchema.create(
-					{ organizationId, apiId, format, title, version, servers, sourceUrl, sizeBytes, sha256, report, changes },
-					{ transaction },
-				);
-				// The job's row is locked after the schema, which locks its API: in this order no deadlock is possible.
-				if (job) await noteWritten({ bulk: sequelize }, job, { schemaId: row.id, transaction });
-				isOpen = false;
-				await transaction.commit();
-				return { schema: toSchema(row), ...counts };
-			} catch (error) {
-				await abort();
-				throw error;
-			}
-		},
+				await check?.(countOf, counts);
+				return write({ ...schema, changes }, counts, job);
+			}),
+		repeat: (schemaId, reader, job, check) =>
+			orAbort(async () => {
+				// The API is locked: later schemas have larger numbers.
+				const latest = await ApiSchema.findOne({ where: { organizationId, apiId }, order: [['seq', 'DESC']], transaction, raw: true });
+				if (latest?.id !== schemaId) {
+					await abort();
+					return null;
+				}
+				const operations = await countOf({ status: 'active' });
+				const counts = { added: 0, changed: 0, unchanged: operations, removed: 0 };
+				const changes = reader.finish({ operations, ...counts, isFirst: false, toolsUpdated: 0 });
+				await check?.(countOf, counts);
+				return write({ ...latest, changes }, counts, job && { ...job, operations });
+			}),
 		abort,
 	});
 }

@@ -5,12 +5,12 @@ import { OAuthFault } from '../faults.ts';
 import { tryParse } from '../json.ts';
 import { digest } from '../secrets.ts';
 import type { Client, ClientMethod } from './clients.ts';
+import { parseFetchedUrl } from './fetched-urls.ts';
 import { readClientMetadata } from './metadata.ts';
 import { acceptedTexts, privateUseFault, redirectFault } from './redirect-uris.ts';
 
 /** The accepted methods: none that is "based around a shared symmetric secret" (§4.1 of the draft). */
 const METHODS: readonly ClientMethod[] = ['none', 'private_key_jwt'];
-const MAX_ID_LENGTH = 1000;
 /** §6.6 of the draft recommends 5 KB. Anybody may name documents, each of which is kept for a while. */
 const MAX_BYTES = 16 * 1024;
 /** The documents of an organization that a process keeps. */
@@ -20,8 +20,6 @@ const KEPT_MS = 10 * 60_000;
 /** The time for which a failed read is cached, so that nobody can make the service fetch without end. */
 const REFUSED_MS = 60_000;
 const NO_MORE = { allowedRedirectUris: [] };
-/** Hosts of the local machine, for trials; the guard accepts them only where the operator allowed them. */
-const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /** Reads the client that a URL describes. @throws invalid_client, saying what is wrong with the document */
 export const readClientDocument = (id: string, context: Context): Promise<Client> =>
@@ -90,11 +88,9 @@ const documentFault = (uri: unknown): string | null => (privateUseFault(uri) ===
 
 /** Checks the form of the URL (§3 of the draft): https, a path, no fragment, no user name, no dot segments. */
 function assertDocumentId(id: string): void {
-	const url = id.length <= MAX_ID_LENGTH && URL.canParse(id) ? new URL(id) : null;
-	const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));
-	if (!url || !isSafe || url.href !== id || url.pathname === '/' || id.includes('#') || url.username !== '' || url.password !== '') {
+	const url = parseFetchedUrl(id);
+	if (!url || url.href !== id || url.pathname === '/' || id.includes('#'))
 		throw bad('client_id must be an https URL with a path, written plainly');
-	}
 }
 
 const bad = (description: string): OAuthFault => new OAuthFault('invalid_client', description);

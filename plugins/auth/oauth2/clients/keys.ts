@@ -3,15 +3,13 @@
 import { isObject, PUBLIC_KEY_ALGORITHMS, type PublicKeyAlgorithm, readKeySet } from '../../../../core/index.ts';
 import { OAuthFault } from '../faults.ts';
 import type { ClientKeys } from './clients.ts';
+import { parseFetchedUrl } from './fetched-urls.ts';
 
-const MAX_URL_LENGTH = 1000;
 /** The most keys inside the metadata, which are stored with the client. */
 const MAX_INLINE = 10;
 /** The members of an inline key that only name something, and their most characters. The numbers of a key are longer. */
 const NAMES = ['kid', 'use', 'alg', 'crv'] as const;
 const MAX_NAME = 100;
-/** Hosts of the local machine, for trials; the guard accepts them only where the operator allowed them. */
-const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 /** Reads the keys; null where the metadata name none. @throws invalid_client_metadata */
 export function readClientKeys({ jwks_uri: url, jwks: set }: Record<string, unknown>): ClientKeys | null {
@@ -24,11 +22,8 @@ export function readClientKeys({ jwks_uri: url, jwks: set }: Record<string, unkn
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 function readUrl(url: unknown): string {
-	const parsed = typeof url === 'string' && url.length <= MAX_URL_LENGTH && URL.canParse(url) ? new URL(url) : null;
-	const isSafe = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && LOOPBACK.has(parsed.hostname));
-	if (!parsed || !isSafe || parsed.username !== '' || parsed.password !== '' || parsed.hash !== '') {
-		throw bad('jwks_uri must be an https URL without user name and fragment');
-	}
+	const parsed = parseFetchedUrl(url);
+	if (parsed?.hash !== '') throw bad('jwks_uri must be an https URL without user name and fragment');
 	return parsed.href;
 }
 

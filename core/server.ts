@@ -69,7 +69,7 @@ export function createServer({ config, log, limits, reserved, store, telemetry =
 		routes: {
 			cors: false,
 			state: { parse: false, failAction: 'ignore' },
-			validate: { options: { abortEarly: false, messages: SENTENCES }, failAction: (_request, _h, error) => refuseInput(error) },
+			validate: { options: { messages: SENTENCES }, failAction: (_request, _h, error) => refuseInput(error) },
 			response: { emptyStatusCode: 204, ranges: false },
 		},
 	});

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Joi from 'joi';
-import { detailsOf, MAX_DEPTH, textFaults } from './input-faults.ts';
+import { detailsOf, MAX_DEPTH, textFaults, validateInput } from './input-faults.ts';
 
 const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
 const FAULTS: [what: string, value: unknown, path: string][] = [
@@ -51,4 +51,43 @@ test('a fault of a whole object has the name of the field that it is', () => {
 	assert.deepEqual(detailsOf(fault, '', 'body'), [{ path: '', message: '"body" must contain at least one of [one, two]' }]);
 	const inner = Joi.object({ value: Joi.number() }).validate({ value: 'x' }).error?.details ?? assert.fail();
 	assert.deepEqual(detailsOf(inner, '/options'), [{ path: '/options/value', message: '"value" must be a number' }]);
+});
+
+test('all faults of a small input are told, and the first of a large one', () => {
+	const schema = Joi.object({ list: Joi.array().items(Joi.string()) });
+	const faultsOf = (length: number) => validateInput(schema, { list: new Array(length).fill(0), other: 1 }, {}).error?.details.length;
+	assert.deepEqual([faultsOf(2), faultsOf(520_000)], [3, 1]);
+	assert.deepEqual(validateInput(Joi.object({ a: Joi.string().default('x') }), {}, {}), { value: { a: 'x' } });
+});
+
+test('a list or an object with too many values is refused in the words of Joi, before any of them is checked', () => {
+	let checks = 0;
+	const item = Joi.any().custom((value) => {
+		checks++;
+		return value;
+	});
+	const list = Joi.array().items(item).max(2);
+	const schema = Joi.object({
+		list,
+		inside: Joi.array().items(Joi.object({ list })),
+		either: Joi.alternatives(Joi.string(), list),
+		names: Joi.object().pattern(Joi.string(), item).max(1),
+		listed: Joi.alternatives(list, Joi.object({ list })),
+	});
+	const long = [1, 2, 3];
+	for (const input of [{ list: long }, { inside: [{ list: [] }, { list: long }] }, { names: { a: 1, b: 2 } }, { listed: { list: long } }]) {
+		const { error: expected } = schema.validate(input);
+		checks = 0;
+		const [fault, ...others] = validateInput(schema, input, {}).error?.details ?? [];
+		assert.deepEqual([fault?.message, fault?.path, others, checks], [expected?.details[0]?.message, expected?.details[0]?.path, [], 0]);
+	}
+	checks = 0;
+	assert.match(
+		validateInput(schema, { either: long }, {}).error?.details[0]?.message ?? '',
+		/^"either" must contain less than or equal to 2 items$/,
+	);
+	assert.equal(checks, 0);
+	const fitting = { list: [1, 2], inside: [{ list: [1] }], either: 'x', names: { a: 1 }, listed: [1] };
+	assert.deepEqual(validateInput(schema, fitting, {}), { value: fitting });
+	assert.equal(checks, 5);
 });

@@ -1,6 +1,7 @@
 // Faults of inputs: Joi's converted into ours, with a JSON pointer (RFC 6901) and a sentence without the value, which may be a secret;
 // and the faults that no input may have.
 
+import type { Description, Schema, ValidationErrorItem, ValidationOptions } from 'joi';
 import { asGatewayError, type ErrorDetail, GatewayError } from '../contract/errors.ts';
 import { UNHELD_NUMBER } from './json-numbers.ts';
 import { pointerToken } from './json-pointer.ts';
@@ -41,6 +42,117 @@ export function detailsOf(faults: readonly Fault[], at = '', whole = at.slice(at
 /** Returns a message of Joi, which calls the whole of what it checks "value", with its name. An item of a list has none. */
 const messageOfWhole = (message: string, name: string): string =>
 	/^\d*$/.test(name) ? message : message.replace(/^"value"/, () => JSON.stringify(name));
+
+/** An input with more values is told its first fault only: Joi takes some 10 µs for each, and its memory for many of them ends in a RangeError. */
+const MAX_TOLD = 1_000;
+
+/** The result of a validation: the value with its defaults, or the faults. */
+export type Validated = { value: unknown; error?: undefined } | { value?: undefined; error: { details: ValidationErrorItem[] } };
+
+/** Validates an input whose size its sender chooses. Joi checks each item of a list before its length, so lengths come first here. */
+export function validateInput(schema: Schema, input: unknown, options: ValidationOptions): Validated {
+	const lengths = lengthsOf(schema);
+	const long = lengths && tooLong(input, lengths, []);
+	if (long) return { error: { details: [long] } };
+	const first = schema.validate(input, { ...options, abortEarly: true });
+	if (!first.error) return { value: first.value };
+	const isSmall = countValues(input, MAX_TOLD) <= MAX_TOLD;
+	return { error: (isSmall && schema.validate(input, { ...options, abortEarly: false }).error) || first.error };
+}
+
+/** The greatest lengths of lists and objects that a schema has, by their places. */
+interface Lengths {
+	/** Joi's name of the type. */
+	type: string;
+	most: number;
+	/** Those of each item. */
+	items: Lengths | null;
+	members: Map<string, Lengths>;
+	/** Those of each alternative that is not a scalar. */
+	either: Lengths[];
+}
+
+type Path = (string | number)[];
+
+const known = new WeakMap<Schema, Lengths | null>();
+
+/** Describing a schema takes milliseconds. */
+function lengthsOf(schema: Schema): Lengths | null {
+	const found = known.get(schema);
+	if (found !== undefined) return found;
+	const lengths = readLengths(schema.describe());
+	known.set(schema, lengths);
+	return lengths;
+}
+
+/** The types whose values have no parts. */
+const SCALARS = new Set(['string', 'number', 'boolean', 'date', 'binary', 'symbol', 'function']);
+
+/** @returns null where no length is bounded */
+function readLengths({ type = 'any', rules = [], items = [], keys = {}, matches = [] }: Description): Lengths | null {
+	const limit = (rules as { name: string; args?: { limit?: unknown } }[]).find(({ name }) => name === 'max')?.args?.limit;
+	const most = typeof limit === 'number' && (type === 'array' || type === 'object') ? limit : Number.POSITIVE_INFINITY;
+	const [item, another] = items as Description[];
+	const ofItems = item && !another ? readLengths(item) : null;
+	const members = new Map<string, Lengths>();
+	for (const [name, description] of Object.entries(keys as Record<string, Description>)) {
+		const lengths = readLengths(description);
+		if (lengths) members.set(name, lengths);
+	}
+	const schemas = (matches as { schema?: Description }[]).map(({ schema }) => schema);
+	const either = schemas.filter((one) => !SCALARS.has(one?.type ?? '')).map((one) => (one ? readLengths(one) : null));
+	const isEither = either.length > 0 && either.every((one) => one !== null);
+	if (most === Number.POSITIVE_INFINITY && !ofItems && members.size === 0 && !isEither) return null;
+	return { type, most, items: ofItems, members, either: isEither ? either : [] };
+}
+
+/** Returns the fault of a list or an object that has too many values; null where there is none. */
+function tooLong(value: unknown, { type, most, items, members, either }: Lengths, path: Path): ValidationErrorItem | null {
+	if (value === null || typeof value !== 'object') return null;
+	if (either.length > 0) {
+		const fitting = either.filter((one) => one.type === 'alternatives' || one.type === typeOf(value));
+		const faults = fitting.map((one) => tooLong(value, one, path));
+		return faults.find((fault, _, all) => fault !== null && !all.includes(null)) ?? null;
+	}
+	if (type !== typeOf(value)) return null;
+	if (countValues(value, most, false) > most) return lengthFault(type, most, path);
+	if (Array.isArray(value)) return items && firstOf(value.entries(), ([at, item]) => tooLong(item, items, [...path, at]));
+	return firstOf(members, ([name, one]) =>
+		tooLong(Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : null, one, [...path, name]),
+	);
+}
+
+const typeOf = (value: object): string => (Array.isArray(value) ? 'array' : 'object');
+
+function firstOf<T>(all: Iterable<T>, faultOf: (one: T) => ValidationErrorItem | null): ValidationErrorItem | null {
+	for (const one of all) {
+		const fault = faultOf(one);
+		if (fault) return fault;
+	}
+	return null;
+}
+
+/** Counts the values inside another until there are more than `most`. @param isDeep counts those inside of them, too */
+function countValues(value: unknown, most: number, isDeep = true): number {
+	const open = [value];
+	let count = 0;
+	for (let next = open.pop(); next !== undefined && count <= most; next = open.pop()) {
+		if (next === null || typeof next !== 'object') continue;
+		for (const [, child] of membersOf(next)) {
+			if (++count > most) break;
+			if (isDeep) open.push(child);
+		}
+	}
+	return count;
+}
+
+/** Tells the fault in the words of Joi. */
+function lengthFault(type: string, most: number, path: Path): ValidationErrorItem {
+	const label = path.map((step, at) => (typeof step === 'number' ? `[${step}]` : at === 0 ? step : `.${step}`)).join('') || 'value';
+	const rule =
+		type === 'array' ? `contain less than or equal to ${most} items` : `have less than or equal to ${most} key${most === 1 ? '' : 's'}`;
+	return { type: `${type}.max`, path, message: `"${label}" must ${rule}` };
+}
 
 /** Builds a 400 that names several fields. Its message is the first one's, and tells how many there are. */
 export function invalidAll(details: [ErrorDetail, ...ErrorDetail[]]): GatewayError {

@@ -7,6 +7,7 @@ import type { Window } from '../contract/limits.ts';
 import type { JsonSchema } from '../contract/nouns.ts';
 import { type LongIntegers, UNREAD } from '../http/body.ts';
 import { bodyOf } from '../http/failures.ts';
+import { validateInput } from '../kit/input-faults.ts';
 import type { Need } from './access.ts';
 import { forEachVersion } from './if-match.ts';
 import { success } from './rest.ts';
@@ -108,7 +109,7 @@ export function operation(declared: Endpoint): ServerRoute {
 			...(need === 'public' && { auth: false as const }),
 			...(bodyIs === 'unread' && { payload: UNREAD.payload }),
 			...(declared.slow && { timeout: { server: false } }),
-			validate: { query: query.messages(UNKNOWN), ...(body && bodyIs !== 'unread' && { payload: body }) },
+			validate: { query: checkedBy(query.messages(UNKNOWN)), ...(body && bodyIs !== 'unread' && { payload: checkedBy(body) }) },
 			plugins: {
 				gatehouse: {
 					...(need !== 'public' && { need, organization }),
@@ -123,6 +124,15 @@ export function operation(declared: Endpoint): ServerRoute {
 		handler: (request, h) => answer(declared, request, h),
 	};
 }
+
+/** hapi would have Joi tell all faults of an input, however many there are. */
+const checkedBy =
+	(schema: Joi.Schema) =>
+	async (input: unknown, options: Joi.ValidationOptions | undefined): Promise<unknown> => {
+		const { value, error } = validateInput(schema, input, options ?? {});
+		if (error) throw Object.assign(new Error('The input is not valid.'), { details: error.details });
+		return value;
+	};
 
 async function answer(declared: Endpoint, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
 	const given = await run(declared, request);

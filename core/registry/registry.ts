@@ -5,7 +5,7 @@ import type { PluginsConfig } from '../config/plugins-config.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Kind, Plugin, PluginOf } from '../contract/kinds.ts';
 import type { Json, JsonObject } from '../contract/nouns.ts';
-import { detailsOf, SENTENCES } from '../kit/input-faults.ts';
+import { detailsOf, SENTENCES, validateInput } from '../kit/input-faults.ts';
 import { isObject } from '../kit/json.ts';
 import type { SecretLocation, Secrets } from '../secrets/envelopes.ts';
 import { describePlugin, type PluginDescription } from './describe.ts';
@@ -209,19 +209,15 @@ type Fault = Pick<ValidationErrorItem, 'type' | 'path' | 'message' | 'context'>;
 interface Parsing {
 	/** The places of the schema's secrets, if they are known: describing a schema takes milliseconds. */
 	places?: SecretPlace;
-	/** Tells faults that do not count. */
+	/** Tells faults that do not count, in a config that was valid. */
 	isExpected?: (fault: Fault) => boolean;
 }
 
 /** Validates a config. @throws validation_failed naming fields under `at` */
-export function parseConfig(
-	schema: ObjectSchema,
-	config: unknown,
-	at: string,
-	{ places, isExpected = () => false }: Parsing = {},
-): JsonObject {
-	const { value, error } = schema.validate(config, { abortEarly: false, convert: false, messages: SENTENCES });
-	const faults = error?.details.filter((fault) => !isExpected(fault)) ?? [];
+export function parseConfig(schema: ObjectSchema, config: unknown, at: string, { places, isExpected }: Parsing = {}): JsonObject {
+	const options = { convert: false, messages: SENTENCES };
+	const { value, error } = isExpected ? schema.validate(config, { ...options, abortEarly: false }) : validateInput(schema, config, options);
+	const faults = error?.details.filter((fault) => !isExpected?.(fault)) ?? [];
 	if (faults.length === 0) return value as JsonObject;
 	const details = detailsOf(withoutValues(faults, places ?? secretPlaces(schema.describe()), config), at);
 	// Joi's error is no cause: it holds the config, which may be logged with it.

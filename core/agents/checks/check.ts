@@ -6,7 +6,7 @@ import { asGatewayError, type ErrorDetail } from '../../contract/errors.ts';
 import type { NodeBody, NodeGraph, NodeReference, PipelineNode } from '../../contract/nodes.ts';
 import type { JsonObject, JsonSchema } from '../../contract/nouns.ts';
 import type { Egress } from '../../egress/egress.ts';
-import { detailsOf } from '../../kit/input-faults.ts';
+import { detailsOf, validateInput } from '../../kit/input-faults.ts';
 import { isObject } from '../../kit/json.ts';
 import { pointerToken } from '../../kit/json-pointer.ts';
 import { saveContext } from '../../management/save-context.ts';
@@ -157,8 +157,8 @@ class Check {
 	}
 
 	#policy(given: unknown, id: string, path: string): Policy {
-		const { value, error } = POLICY.validate(given, { abortEarly: false, convert: false });
-		if (!error) return value;
+		const { value, error } = validateInput(POLICY, given, { convert: false });
+		if (!error) return value as Policy;
 		for (const detail of detailsOf(error.details, path)) this.#add(detail.path, `Node "${id}": ${detail.message}.`);
 		return POLICY.validate(undefined).value as Policy;
 	}

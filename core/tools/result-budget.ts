@@ -52,10 +52,15 @@ function bytesOfBlock(block: ContentBlock): number {
 /** Shortens lists and texts of the data; null where that cannot be done. */
 async function cutData(data: Json, maxBytes: number, schema: JsonSchema | null) {
 	const text = JSON.stringify(data);
-	// Characters take up to three bytes, so the share of this text is tried first, and then the least.
-	for (const maxChars of [Math.floor((maxBytes * text.length) / Buffer.byteLength(text)), Math.floor(maxBytes / 3)]) {
-		const cut = await cutJson(text, { maxChars, maxDepth: MAX_DEPTH, schema });
-		if (cut === null || Buffer.byteLength(cut.text) > maxBytes) continue;
+	// Characters take up to three bytes: the share of this text is tried first, then less by what was too much (each mark of a cut has three
+	// bytes), and then the least.
+	const share = Math.floor((maxBytes * text.length) / Buffer.byteLength(text));
+	const least = Math.floor(maxBytes / 3);
+	let over = 0;
+	for (const maxCharsOf of [() => share, () => share - over, () => least]) {
+		const cut = await cutJson(text, { maxChars: maxCharsOf(), maxDepth: MAX_DEPTH, schema });
+		over = cut === null ? share - least : Buffer.byteLength(cut.text) - maxBytes;
+		if (cut === null || over > 0) continue;
 		const more = cut.notes.length > MAX_NOTES ? [`… and ${cut.notes.length - MAX_NOTES} more.`] : [];
 		return { text: cut.text, structured: JSON.parse(cut.text) as Json, notes: [...cut.notes.slice(0, MAX_NOTES), ...more] };
 	}

@@ -153,6 +153,14 @@ describe('maxResultBytes', () => {
 		assert.deepEqual([cut.isError, core.runs.at(-1)?.outcome], [undefined, 'success']);
 	});
 
+	test('cuts the texts of data to what is allowed, and little less', async () => {
+		for (const data of [{ title: 'x', body: 'x'.repeat(50_000) }, 'x'.repeat(50_000), { a: 'ü'.repeat(9_000), b: 'x'.repeat(9_000) }]) {
+			result = { content: [text(JSON.stringify(data))], structured: data };
+			const [begun = ''] = textsOf(await (await callOf({ maxResultBytes: 3000 })).invoke(NAME, {}));
+			assert.ok(Buffer.byteLength(begun) <= 3000 && Buffer.byteLength(begun) > 2900, `${Buffer.byteLength(begun)}`);
+		}
+	});
+
 	test('cuts texts between characters, and leaves images out that do not fit', async () => {
 		const image: ContentBlock = { type: 'image', data: 'A'.repeat(400), mimeType: 'image/png' };
 		result = { content: [image, text('ä'.repeat(300))] };

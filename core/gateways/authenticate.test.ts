@@ -68,6 +68,18 @@ describe('challenges', () => {
 		assert.equal(await challenge(methods), 'Bearer resource_metadata="https://m.example", Bearer realm="r", error="invalid_token"');
 	});
 
+	test('a refused credential is what is told, also where a later method has found none', async () => {
+		const [bad, none] = [method('k', 'unauthorized', bearer), method('o', 'none', oauth)];
+		for (const methods of [
+			[bad, none],
+			[none, bad],
+		])
+			assert.equal((await refusal(methods)).message, 'k refuses');
+		const { code, message } = await refusal([method('k', 'forbidden'), bad, none, method('f', 'forbidden')]);
+		assert.deepEqual([code, message], ['forbidden', 'f refuses']);
+		assert.equal((await refusal([method('f', 'forbidden'), none])).message, 'A credential is required.');
+	});
+
 	test('a credential that is valid elsewhere is not called invalid; a 403 carries no challenge', async () => {
 		assert.equal(await challenge([method('a', 'forbidden', bearer), method('b', 'none', basic)]), 'Bearer realm="r", Basic realm="r"');
 		const last = await refusal([method('b', 'none', basic), method('a', 'forbidden', bearer)]);

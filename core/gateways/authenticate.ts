@@ -57,6 +57,8 @@ export async function authenticate(
 	const admitting = admittingOf(methods);
 	// Created only when needed: an error records its stack, and most callers are admitted.
 	let last: GatewayError | null = null;
+	/** The last refusal of a credential, which tells more than that a later method has found none: both are a 401. */
+	let refused: GatewayError | null = null;
 	const bad: MountedMethod[] = [];
 	const empty: MountedMethod[] = [];
 	const open = admitting.filter(({ shut }) => !shut);
@@ -71,12 +73,14 @@ export async function authenticate(
 		} catch (thrown) {
 			last = refusal(thrown);
 			onAsked?.(method, last);
-			if (last.code === 'unauthorized') bad.push(method);
+			if (last.code !== 'unauthorized') continue;
+			refused = last;
+			bad.push(method);
 		}
 	}
 	if (bad.length > 0) await onBadCredential();
 	const shut = open.length === 0 ? admitting[0]?.shut : undefined;
-	const error = last ?? shut ?? new GatewayError('unauthorized', askFor(empty));
+	const error = last ?? refused ?? shut ?? new GatewayError('unauthorized', askFor(empty));
 	throw withChallenges(error, challenges({ ...gateway, target: request.target }, open, bad));
 }
 

@@ -53,6 +53,14 @@ test('a fault of a whole object has the name of the field that it is', () => {
 	assert.deepEqual(detailsOf(inner, '/options'), [{ path: '/options/value', message: '"value" must be a number' }]);
 });
 
+test('two faults in the same words at the same place are told once', () => {
+	const rule = Joi.string()
+		.email()
+		.custom((_, helpers) => helpers.error('string.email'));
+	const { error } = validateInput(Joi.object({ email: rule }), { email: 'x' }, {});
+	assert.deepEqual(detailsOf(error?.details ?? []), [{ path: '/email', message: '"email" must be a valid email' }]);
+});
+
 test('all faults of a small input are told, and the first of a large one', () => {
 	const schema = Joi.object({ list: Joi.array().items(Joi.string()) });
 	const faultsOf = (length: number) => validateInput(schema, { list: new Array(length).fill(0), other: 1 }, {}).error?.details.length;

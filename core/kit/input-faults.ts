@@ -36,7 +36,9 @@ export function detailsOf(faults: readonly Fault[], at = '', whole = at.slice(at
 	}));
 	// Joi also tells what else a value is not that is none of those that are listed.
 	const listed = new Set(details.filter(({ type }) => type === 'any.only').map(({ path }) => path));
-	return details.filter(({ path, type }) => type === 'any.only' || !listed.has(path)).map(({ path, message }) => ({ path, message }));
+	const told = details.filter(({ path, type }) => type === 'any.only' || !listed.has(path)).map(({ path, message }) => ({ path, message }));
+	// Two rules of a field may refuse it in the same words.
+	return [...new Map(told.map((detail) => [`${detail.path}\n${detail.message}`, detail])).values()];
 }
 
 /** Returns a message of Joi, which calls the whole of what it checks "value", with its name. An item of a list has none. */

@@ -97,7 +97,8 @@ export interface AgentVersions {
 		planned: { kind: string; definition: Json; firstAt: Date },
 		ifVersion?: number,
 	): Promise<AgentScheduleRow | null>;
-	removeSchedule(organizationId: string, agentId: string): Promise<boolean>;
+	/** @throws precondition_failed */
+	removeSchedule(organizationId: string, agentId: string, ifVersion?: number): Promise<boolean>;
 	/**
 	 * Sets the next time of a schedule, and starts the run of this one with its execution, in one transaction. @returns false when another
 	 * replica did so @param started null: this time starts none, for the reason `problem` if there is one @throws rate_limited

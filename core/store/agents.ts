@@ -240,5 +240,6 @@ export interface Agents extends AgentVersions {
 		change: Partial<Pick<AgentWebhookRow, 'name' | 'scheme' | 'secret' | 'status'>>,
 		ifVersion?: number,
 	): Promise<AgentWebhookRow | null>;
-	removeWebhook(organizationId: string, agentId: string, id: string): Promise<boolean>;
+	/** @throws precondition_failed */
+	removeWebhook(organizationId: string, agentId: string, id: string, ifVersion?: number): Promise<boolean>;
 }

@@ -36,8 +36,8 @@ export interface Alerts {
 		change: Edit<AlertRuleRow, 'kind' | 'toolId' | 'apiId'>,
 		ifVersion?: number,
 	): Promise<AlertRuleRow | null>;
-	/** Removes a rule with its incidents. */
-	remove(organizationId: string, id: string): Promise<boolean>;
+	/** Removes a rule with its incidents. @throws precondition_failed */
+	remove(organizationId: string, id: string, ifVersion?: number): Promise<boolean>;
 }
 
 /** A finding of a rule about one tool or API. */

@@ -25,7 +25,8 @@ ON CONFLICT (organization_id, agent_id) DO UPDATE SET cron = excluded.cron, time
 	missed = excluded.missed, input = excluded.input
 RETURNING agent_id`;
 const BIND = 'UPDATE run_schedules SET agent_id = $2, problem = NULL WHERE organization_id = $1 AND key = $3';
-const REMOVE = 'DELETE FROM agent_schedules WHERE organization_id = $1 AND agent_id = $2 RETURNING agent_id';
+const REMOVE =
+	'DELETE FROM agent_schedules WHERE organization_id = $1 AND agent_id = $2 AND version = coalesce($3, version) RETURNING agent_id';
 const TELL = 'UPDATE run_schedules SET problem = $3 WHERE organization_id = $1 AND key = $2 AND problem IS DISTINCT FROM $3';
 
 type Schedules = Pick<Agents, 'schedule' | 'putSchedule' | 'removeSchedule' | 'fire'>;
@@ -60,8 +61,12 @@ export function createSchedules({ ordinary, write }: Database, { runs, enlist }:
 			if (row) runs.ring([`run:queued:${kind}`]);
 			return row;
 		},
-		removeSchedule: (organizationId, agentId) =>
-			write(async (transaction) => (await rows(ordinary, REMOVE, [uuid(organizationId), uuid(agentId)], transaction)).length > 0),
+		async removeSchedule(organizationId, agentId, ifVersion) {
+			const place: [string, string] = [uuid(organizationId), uuid(agentId)];
+			const removed = await write((transaction) => rows(ordinary, REMOVE, [...place, ifVersion ?? null], transaction));
+			if (removed.length === 0) assertVersion(await find(place), ifVersion);
+			return removed.length > 0;
+		},
 		async fire({ organizationId, key, kind, dueAt }, nextAt, started, problem) {
 			await runs.prepare(kind);
 			const topics = await write(async (transaction) => {

@@ -48,10 +48,11 @@ export function createWebhooks({ ordinary, write }: Database, { AgentWebhook: We
 			const [, [row]] = await write((transaction) => Webhook.update(storable(change), { where, returning: true, transaction }));
 			return row ? pick(row, AGENT_WEBHOOK) : assertVersion(await get(organizationId, agentId, id), ifVersion);
 		},
-		removeWebhook: (organizationId, agentId, id) =>
-			write(async (transaction) => {
-				const where = { ...ofAgent(organizationId, agentId), id: uuid(id) };
-				return (await Webhook.destroy({ where, transaction })) > 0;
-			}),
+		async removeWebhook(organizationId, agentId, id, ifVersion) {
+			const where = { ...ofAgent(organizationId, agentId), id: uuid(id), ...ofVersion(ifVersion) };
+			if ((await write((transaction) => Webhook.destroy({ where, transaction }))) > 0) return true;
+			assertVersion(await get(organizationId, agentId, id), ifVersion);
+			return false;
+		},
 	};
 }

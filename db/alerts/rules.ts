@@ -48,7 +48,11 @@ export function createAlerts(database: Database, { AlertRule: Rule }: Models): A
 			const [, [row]] = await database.write((transaction) => Rule.update(storable(change), { where, returning: true, transaction }));
 			return row ? pick(row, ALERT_RULE) : assertVersion(await get(organizationId, id), ifVersion);
 		},
-		remove: async (organizationId, id) =>
-			(await database.write((transaction) => Rule.destroy({ where: own(organizationId, id), transaction }))) > 0,
+		async remove(organizationId, id, ifVersion) {
+			const where = { ...own(organizationId, id), ...ofVersion(ifVersion) };
+			if ((await database.write((transaction) => Rule.destroy({ where, transaction }))) > 0) return true;
+			assertVersion(await get(organizationId, id), ifVersion);
+			return false;
+		},
 	};
 }

@@ -14,12 +14,18 @@ export const checkOrganizationName = (core: Core): ServerRoute =>
 		addressLimit: { max: 30, seconds: 60 },
 		query: Joi.object({ name: displayName.required().example('Acme') }),
 		answer: shape({
-			available: Joi.boolean().description('True when the slug of the name is free.'),
-			slug: Joi.string().allow(null).description('The slug that a registration would get now; null when none is free.'),
+			available: Joi.boolean().description('True when the slug of the name is free, and for a name that has none.'),
+			slug: Joi.string()
+				.allow(null)
+				.description(
+					'The slug that a registration would get now; null when none is free, or for a name without Latin letters and digits, which gets a random one.',
+				),
 		}),
 		handler: async (request) => {
 			const name = String(request.query['name']);
+			const plain = plainSlug(name);
+			if (plain === '') return { available: true, slug: null };
 			const slug = await core.store.accounts.freeSlug(slugs(name, core.reserved));
-			return { available: slug === plainSlug(name), slug };
+			return { available: slug === plain, slug };
 		},
 	});

@@ -166,6 +166,7 @@ test('a secret is shown once, replaced at once, and is nowhere else', async () =
 	const rows = JSON.stringify(await administer(service.config.database ?? assert.fail(), 'SELECT * FROM agent_webhooks'));
 	canaries.push(secret, hook.secret);
 	for (const text of [rows, JSON.stringify(entries)]) assert.ok(!text.includes(secret) && !text.includes(hook.secret));
+	must(await account.del(hook.path, undefined, { 'if-match': '"99"' }), 412);
 	must(await account.del(hook.path), 200);
 	assert.equal((await post(hook.id, BODY, standard({ secret }, BODY))).status, 404);
 });

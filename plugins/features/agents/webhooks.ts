@@ -154,9 +154,11 @@ const deleteWebhook = (core: Core): ServerRoute =>
 		summary: 'Removes a webhook; what it started goes on.',
 		need: 'agents:write',
 		answer: shape({ id: uuid }),
+		versioned: true,
 		handler: async (request) => {
 			const { organizationId, agentId, id } = await findWebhook(request, core);
-			if (!(await storeOf(request, core).agents.removeWebhook(organizationId, agentId, id))) throw notFound('Webhook');
+			const removed = await storeOf(request, core).agents.removeWebhook(organizationId, agentId, id, expectedVersion(request));
+			if (!removed) throw notFound('Webhook');
 			return { id };
 		},
 	});

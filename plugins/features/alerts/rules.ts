@@ -120,9 +120,10 @@ const deleteRule = (core: Core): ServerRoute =>
 		summary: 'Removes an alert rule; nothing more is told of it.',
 		need: 'gateway:write',
 		answer: shape({ id: uuid }),
+		versioned: true,
 		handler: async (request) => {
 			const { organizationId, id } = await findRule(request, core);
-			if (!(await storeOf(request, core).alerts.remove(organizationId, id))) throw notFound('Alert rule');
+			if (!(await storeOf(request, core).alerts.remove(organizationId, id, expectedVersion(request)))) throw notFound('Alert rule');
 			return { id };
 		},
 	});

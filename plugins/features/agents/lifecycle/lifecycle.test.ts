@@ -263,6 +263,7 @@ test('a schedule is set, shown with its next times, starts the agent, and leaves
 	await due(id);
 	await until(async () => (await account.get(`${path}/schedule`)).body.data.problem !== null, 'the problem of the schedule');
 	assert.match((await account.get(`${path}/schedule`)).body.data.problem, /not active/);
+	must(await account.del(`${path}/schedule`, undefined, { 'if-match': '"99"' }), 412);
 	must(await account.del(`${path}/schedule`), 200);
 	assert.equal((await account.del(`${path}/schedule`)).status, 404);
 	assert.deepEqual(await due(id), [], 'the engine has forgotten it');

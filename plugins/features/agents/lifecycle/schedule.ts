@@ -132,9 +132,10 @@ const deleteSchedule = (core: Core): ServerRoute =>
 		summary: 'Removes the schedule of an agent; what it started goes on.',
 		need: 'agents:write',
 		answer: shape({ agentId: uuid }),
+		versioned: true,
 		handler: async (request) => {
 			const { id, organizationId } = await findAgent(request, core);
-			if (!(await storeOf(request, core).agents.removeSchedule(organizationId, id))) throw notFound('Schedule');
+			if (!(await storeOf(request, core).agents.removeSchedule(organizationId, id, expectedVersion(request)))) throw notFound('Schedule');
 			return { agentId: id };
 		},
 	});

@@ -1,6 +1,6 @@
 // Finds the tool that a message asks for: A2A has no field for it, so several forms are understood.
 
-import { isObject, type Json, type JsonObject, parseJson, type Tool } from '../../core/index.ts';
+import { isObject, type Json, type JsonObject, type JsonSchema, parseJson, type Tool } from '../../core/index.ts';
 import { type Guide, namesGuide } from './instructions.ts';
 import type { Message, Part } from './wire.ts';
 
@@ -25,18 +25,19 @@ const NAMES = ['skill', 'tool', 'name'] as const;
 const LINE = /^([^\s{]{1,256})(?:\s+(\{[\s\S]*\}))?$/;
 
 /**
- * Returns what a message asks for, by the first form that fits: data that names the skill and its arguments; the skill in the metadata, with
- * data as arguments; text that is such data; `skill {…}`; for the only skill of the gateway, or the one that the task has already, data as
- * arguments, or text for the one text that it lacks. Null: the message names no skill.
+ * Returns what a message asks for, by the first form that fits: data that names the skill and its arguments; text that is such data;
+ * `skill {…}`; for the skill in the metadata, the one that the task has already, or the only one of the gateway, data as arguments, or text
+ * for the one text that it lacks. The metadata have the last word on the skill. Null: the message names no skill.
  */
 export function commandOf(message: Message, known: VisibleCatalog): Command | null {
 	const { data, text } = contentOf(message.parts);
 	const given = data ?? (text === null ? null : tryParse(text));
-	const named = given && readNamed(given, known);
+	const command = given ? readNamed(given, known) : lineOf(text, known);
 	const skill = skillOf(message.metadata) ?? skillOf(known.metadata);
-	if (skill !== null && named?.skill !== skill) return { skill, args: given ?? {} };
-	const command = named ?? (given ? null : lineOf(text, known));
-	if (command) return command.skill === known.earlier?.skill ? { ...command, args: { ...known.earlier.args, ...command.args } } : command;
+	const { earlier } = known;
+	if (skill !== null && command?.skill !== skill)
+		return completed({ given, text }, { ...known, earlier: earlier?.skill === skill ? earlier : { skill, args: {} } });
+	if (command) return command.skill === earlier?.skill ? { ...command, args: { ...earlier.args, ...command.args } } : command;
 	return completed({ given, text }, known);
 }
 
@@ -101,19 +102,20 @@ function completed(
 	const [only, ...others] = tools ?? [];
 	const base = earlier ?? (only && others.length === 0 ? { skill: only.name, args: {} } : null);
 	if (!base) return null;
-	if (given) return { skill: base.skill, args: { ...base.args, ...argumentsOf(given) } };
-	const field =
-		text === null ? null : missingText([...(tools ?? []), ...guides].find(({ name }) => name === base.skill) ?? null, base.args);
+	const { parameters = {} } = [...(tools ?? []), ...guides].find(({ name }) => name === base.skill) ?? {};
+	if (given) return { skill: base.skill, args: { ...base.args, ...argumentsOf(given, parameters) } };
+	const field = text === null ? null : missingText(parameters, base.args);
 	return { skill: base.skill, args: field === null ? base.args : { ...base.args, [field]: text } };
 }
 
-/** The arguments may be given by themselves, or as `{ arguments }`. */
-const argumentsOf = (given: JsonObject): JsonObject =>
-	isObject(given.arguments) && Object.keys(given).length === 1 ? given.arguments : given;
+/** The arguments may be given by themselves, or as `{ arguments }` where the skill has no argument of that name. */
+function argumentsOf(given: JsonObject, { properties }: JsonSchema): JsonObject {
+	const isOwn = isObject(properties) && Object.hasOwn(properties, 'arguments');
+	return isObject(given.arguments) && Object.keys(given).length === 1 && !isOwn ? given.arguments : given;
+}
 
 /** Returns the one required text that is not among the arguments; null when there are several, or none. */
-function missingText(tool: Pick<Tool, 'parameters'> | null, args: JsonObject): string | null {
-	const { required, properties } = tool?.parameters ?? {};
+function missingText({ required, properties }: JsonSchema, args: JsonObject): string | null {
 	if (!Array.isArray(required) || !isObject(properties)) return null;
 	const missing = required.filter((name): name is string => typeof name === 'string' && !Object.hasOwn(args, name));
 	const texts = missing.filter((name) => isText(properties[name]));

@@ -11,6 +11,11 @@ export const CREDENTIAL = 'api_key';
 const PLAIN = new Set<unknown>(['string', 'number', 'integer']);
 /** Keywords by which the arguments depend on more than their own schemas. */
 const COMPOUND = ['$ref', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'patternProperties', 'dependentSchemas', 'dependentRequired'];
+/**
+ * Keywords by which arguments may have any name, also those that a query keeps for something else. A tool whose schema says nothing of others is
+ * called with those that it names.
+ */
+const OPEN = ['additionalProperties', 'unevaluatedProperties'];
 
 export function inputsOf(parameters: JsonSchema): JsonSchema {
 	if (isFlat(parameters)) return strictSchema(parameters);
@@ -20,16 +25,17 @@ export function inputsOf(parameters: JsonSchema): JsonSchema {
 	return { type: 'object', properties: { [BODY]: body }, ...(isNeeded && { required: [BODY] }) };
 }
 
-/** Whether a query carries all arguments as they are: clients write everything there as text, and drop null. */
+/** Whether a query carries all arguments as they are: clients write everything there as text, and drop null and empty lists. */
 function isFlat(parameters: JsonSchema): boolean {
-	if (COMPOUND.some((name) => Object.hasOwn(parameters, name))) return false;
+	if (COMPOUND.some((name) => Object.hasOwn(parameters, name)) || OPEN.some((name) => (parameters[name] ?? false) !== false)) return false;
 	const { properties = {} } = parameters;
 	if (!isObject(properties) || Object.hasOwn(properties, BODY) || Object.hasOwn(properties, CREDENTIAL)) return false;
-	return Object.values(properties).every((schema) => isPlain(schema) || (isArray(schema) && isPlain(schema.items)));
+	return Object.values(properties).every((schema) => isPlain(schema) || (isFilled(schema) && isPlain(schema.items)));
 }
 
 const isPlain = (schema: Json | undefined): boolean =>
 	isObject(schema) && PLAIN.has(schema.type) && !COMPOUND.some((name) => Object.hasOwn(schema, name));
 
-/** A list that may be empty would be lost. */
-const isArray = (schema: Json): schema is JsonObject => isObject(schema) && schema.type === 'array' && !('prefixItems' in schema);
+/** A list that is never empty. */
+const isFilled = (schema: Json): schema is JsonObject =>
+	isObject(schema) && schema.type === 'array' && !('prefixItems' in schema) && Number(schema.minItems) >= 1;

@@ -80,6 +80,26 @@ test('references lead to where the schema is in the document', () => {
 	assert.deepEqual([properties.body.properties.at.$ref, required], ['#/properties/body/$defs/p', ['body']]);
 });
 
+test('arguments are side by side where a query carries them, else below the body', () => {
+	const [text, list] = [{ type: 'string' }, { type: 'array', items: { type: 'integer' } }];
+	const isFlat = (schema: JsonSchema): boolean => !Object.hasOwn(Object(inputsOf({ type: 'object', ...schema })['properties']), 'body');
+	for (const schema of [
+		...[{}, { properties: { text } }, { additionalProperties: false }, { properties: { text }, unevaluatedProperties: false }],
+		{ properties: { list: { ...list, minItems: 1 } } },
+	])
+		assert.equal(isFlat(schema), true, JSON.stringify(schema));
+	for (const schema of [
+		...[
+			{ properties: { list } },
+			{ properties: { list: { ...list, minItems: 0 } } },
+			{ properties: { list: { ...list, minItems: 'one' } } },
+		],
+		...[{ additionalProperties: true }, { additionalProperties: {} }, { properties: { text }, additionalProperties: text }],
+		{ properties: { text }, unevaluatedProperties: text },
+	])
+		assert.equal(isFlat(schema), false, JSON.stringify(schema));
+});
+
 test('each kind of method is an auth that the client knows, and variables are the only dollars', () => {
 	const of = (...schemes: Admission['scheme'][]) =>
 		authOf(schemes.map((scheme) => ({ method: 'm', required: true, ...(scheme !== undefined && { scheme }) })));

@@ -104,6 +104,32 @@ test('a tool takes its arguments as the client sends them: in the query, as a bo
 	assert.deepEqual(await call('says'), { status: 200, body: 'a text' });
 });
 
+test('arguments that are sent as the manual says arrive as they are', async () => {
+	const labels = { type: 'array', items: { type: 'string' } };
+	const cases: [parameters: object, args: object][] = [
+		[
+			{ properties: { id: { type: 'integer' }, labels }, required: ['id', 'labels'] },
+			{ id: 1, labels: [] },
+		],
+		[{ properties: { labels } }, { labels: [] }],
+		[{ properties: { labels: { ...labels, minItems: 1 } } }, { labels: ['a'] }],
+		[{ additionalProperties: true }, { n: 1, b: true, o: { x: 1 } }],
+		[{ additionalProperties: { type: 'object' } }, { o: { x: '1', y: true } }],
+		[
+			{ properties: { n: { type: 'integer' } }, additionalProperties: { type: 'string' } },
+			{ n: 1, api_key: 'a', 'x[y]': 'b' },
+		],
+	];
+	const made = cases.map(([parameters], at) => createTool(`as_told_${at}`, parameters, 'return { got: parameters };'));
+	const { url, key } = await publishGateway(account, { type: 'utcp', toolIds: await Promise.all(made) });
+	const { client, call } = await utcpClient(url, { API_KEY: key }, keyed);
+	for (const [at, [, args]] of cases.entries()) {
+		const { properties = {} } = (await client.getTool(`gw.as_told_${at}`))?.inputs ?? {};
+		const { status, body } = await call(`as_told_${at}`, 'body' in properties ? { body: args } : args);
+		assert.deepEqual([status, body], [200, { got: args }], JSON.stringify(args));
+	}
+});
+
 test('the same arguments in the styles of other clients', async () => {
 	const { url, key } = await publish();
 	const form = { 'content-type': 'application/x-www-form-urlencoded' };

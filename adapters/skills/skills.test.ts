@@ -138,6 +138,19 @@ test('a gateway of minimal discovery tells no tool, and every credential comes f
 	assert.match(textOf(skill, 'scripts/call.mjs'), /"ways":\[\{"variables":\["API_KEY"\],"place":"header","name":"X-Key"\}\]/);
 });
 
+test('the quick start calls a tool that destroys nothing, if there is one, by the example of its reference', async () => {
+	const tool = (name: string, parameters: JsonObject = { type: 'object' }) => sampleTool({ id: name, name, parameters });
+	const last = async (...tools: Tool[]): Promise<string> => {
+		const [skill = assert.fail()] = await made(source(tools));
+		return /^node scripts\/call\.mjs (?!--).*$/m.exec(textOf(skill, 'SKILL.md'))?.[0] ?? '';
+	};
+	const needy = { type: 'object', properties: { "it's": { type: 'string' } }, required: ["it's"] };
+	assert.match(await last(tool('delete_a'), tool('get_b', needy)), /call\.mjs get_b '\{"it'\\''s":"→"\}' {2}# calls it; /);
+	assert.match(await last(tool('delete_a')), /delete_a '\{\}' {2}# calls it, once the user has confirmed it; /);
+	const long = { type: 'object', properties: { text: { type: 'string', default: 'x'.repeat(400) } }, required: ['text'] };
+	assert.match(await last(tool('get_b', long)), /get_b - < arguments\.json {2}# /);
+});
+
 test('tools that may destroy something are marked, by their hints, else by their names', async () => {
 	const tool = (name: string, annotations = {}) => sampleTool({ id: name, name, annotations });
 	const tools = [tool('get_a'), tool('delete_a'), tool('get_b', { destructiveHint: true }), tool('drop', { readOnlyHint: true })];

@@ -6,7 +6,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import {
@@ -154,6 +154,43 @@ test('the installer puts skills into the folders of three agents, finds changes,
 	must(await account.patch(`/tools/${its.toolIds['get_pet']}`, { description: 'Finds one pet' }), 200);
 	assert.match(await install(home, 'update', '-y'), /Updated/);
 	assert.match(readFileSync(join(skill, 'SKILL.md'), 'utf8'), /\| get\\_pet \| Finds one pet \|/);
+});
+
+test('the script takes what the gateway takes, and the quick start works as it is printed', async (t) => {
+	const { account, id, url, name, key } = await shop(t, {}, ['delete_pet']);
+	const { origin } = await httpUpstream(t, (request, response) => {
+		response.setHeader('content-type', 'application/json').end(JSON.stringify({ asked: request.url }));
+	});
+	const properties = { who: { type: 'string' }, lang: { type: 'string', default: 'en' } };
+	const greet = { type: 'object', properties, required: ['who', 'lang'] };
+	const label = { type: 'object', patternProperties: { '^x-': { type: 'string' } }, additionalProperties: false };
+	for (const [tool, parameters] of Object.entries({ get_greeting: greet, get_label: label })) {
+		const toolId = await createHttpTool(account, { name: tool, url: `${origin}/${tool}`, parameters });
+		must(await account.post(`/gateways/${id}/tools`, { toolId }), 201);
+	}
+	const home = folder(t);
+	await install(home, 'add', url, '-y', '-a', 'claude-code');
+	const skill = join(home, '.claude/skills', name);
+	const env = { [`${name.toUpperCase().replaceAll('-', '_')}_API_KEY`]: key };
+	const script = (...args: string[]): Promise<Ran> => run(process.execPath, ['scripts/call.mjs', ...args], skill, env);
+	const calls: [args: string[], asked: string][] = [
+		[['get_greeting', '{"who":"x"}'], '/get_greeting?who=x&lang=en'],
+		[['get_label', '{"x-a":"1"}'], '/get_label?x-a=1'],
+	];
+	for (const [args, asked] of calls) {
+		const { stdout, stderr } = await script(...args);
+		assert.deepEqual([stderr, stdout && JSON.parse(stdout)], ['', { asked }]);
+	}
+	assert.match((await script('get_greeting', '{"lang":"en"}')).stderr, /^Arguments are missing: who\.$/m);
+	const [, start = ''] = /```sh\n([\s\S]*?)\n```/.exec(readFileSync(join(skill, 'SKILL.md'), 'utf8')) ?? [];
+	const commands = start.split('\n');
+	assert.equal(commands.length, 4);
+	assert.match(commands.at(-1) ?? '', / get_greeting '\{"who":"→","lang":"en"\}' {2}# calls it; /);
+	const path = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
+	for (const command of commands) {
+		const { code, stderr } = await run('sh', ['-c', command], skill, { ...env, PATH: path });
+		assert.deepEqual([code, stderr], [0, ''], command);
+	}
 });
 
 test('both replicas and a new process give the same bytes, whose digests are those of the index, and a changed tool changes one of them', async (t) => {

@@ -2,11 +2,13 @@
 
 import { type JsonObject, type Tool, writeSkill } from '../../../core/index.ts';
 import type { CredentialWay } from './credentials.ts';
-import { isDestructive, word } from './reference.ts';
+import { exampleText, isDestructive, shellQuoted, word } from './reference.ts';
 import { codeBlock, inline, oneLine } from './text.ts';
 
 const MAX_DESCRIPTION = 1024;
 const MAX_PURPOSE = 160;
+/** The most characters of the example in the quick start. */
+const MAX_EXAMPLE = 300;
 
 export interface Described {
 	name: string;
@@ -58,12 +60,16 @@ export function writeDocument(its: Described, description: string): string {
 }
 
 function quickStart({ tools }: Described): string[] {
-	const name = word(tools?.[0]?.tool.name ?? 'NAME');
+	const { tool } = tools?.find((one) => !isDestructive(one.tool)) ?? tools?.[0] ?? {};
+	const name = word(tool?.name ?? 'NAME');
+	const example = tool ? exampleText(tool.parameters) : '{}';
+	const args = example.length > MAX_EXAMPLE ? '- < arguments.json' : shellQuoted(example);
+	const caution = tool && isDestructive(tool) ? ', once the user has confirmed it' : '';
 	const commands = [
 		'node scripts/call.mjs --list            # the tools, one a line',
 		`node scripts/call.mjs --schema ${name}  # what a tool takes`,
-		`node scripts/call.mjs --dry-run ${name} '{}'  # checks and shows the request, and sends nothing`,
-		`node scripts/call.mjs ${name} '{}'      # calls it; the arguments are one JSON object, or - for standard input`,
+		`node scripts/call.mjs --dry-run ${name} ${args}  # checks and shows the request, and sends nothing`,
+		`node scripts/call.mjs ${name} ${args}  # calls it${caution}; the arguments are one JSON object, or - for standard input`,
 	];
 	return [
 		'## Quick start',

@@ -19,7 +19,7 @@ export const isDestructive = ({ name, annotations }: Tool): boolean =>
 
 export function writeReference(tool: Tool, url: string): string {
 	const { name, annotations, description, parameters, outputSchema } = tool;
-	const example = jsonText(exampleOf(parameters, parameters, MAX_DEPTH));
+	const example = shellQuoted(exampleText(parameters));
 	const sections = [
 		`# ${inline(name, 128)}`,
 		...(annotations.title === undefined ? [] : [`In short: ${inline(annotations.title, 200)}`]),
@@ -30,9 +30,9 @@ export function writeReference(tool: Tool, url: string): string {
 		'## Parameters',
 		parameterTable(parameters),
 		'## Example',
-		codeBlock('sh', `node scripts/call.mjs ${word(name)} ${shellQuoted(example)}`),
+		codeBlock('sh', `node scripts/call.mjs ${word(name)} ${example}`),
 		'The same request without the script, to which a credential is added as `SKILL.md` says:',
-		codeBlock('sh', `curl -X POST ${url}/tools/${encodeURIComponent(name)} -H 'content-type: application/json' -d ${shellQuoted(example)}`),
+		codeBlock('sh', `curl -X POST ${url}/tools/${encodeURIComponent(name)} -H 'content-type: application/json' -d ${example}`),
 		'## Schema of the arguments',
 		schemaBlock(parameters),
 		...(outputSchema ? ['## Schema of the answer', schemaBlock(outputSchema)] : []),
@@ -77,6 +77,9 @@ function schemaBlock(schema: JsonSchema): string {
 	return 'It is long: `node scripts/call.mjs --schema` with the name of the tool prints it.';
 }
 
+/** Returns the example of a tool's arguments, as JSON. */
+export const exampleText = (parameters: JsonSchema): string => jsonText(exampleOf(parameters, parameters, MAX_DEPTH));
+
 /** Returns arguments with which a call may be begun: the required ones, by their examples, defaults or types. */
 function exampleOf(given: Json | undefined, root: JsonSchema, depth: number): Json {
 	const schema = isObject(given) ? given : {};
@@ -100,4 +103,4 @@ function exampleOf(given: Json | undefined, root: JsonSchema, depth: number): Js
 export const word = (name: string): string => (/^\w[\w.-]*$/.test(name) ? name : shellQuoted(name));
 
 /** Quotes a text for a POSIX shell. */
-const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+export const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

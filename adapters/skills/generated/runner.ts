@@ -146,11 +146,18 @@ function readArguments(given) {
 	return value;
 }
 
+/** Whether the gateway may fill in an argument that is absent: by its default, or the only value that it can have. */
+const mayBeFilled = (schema) =>
+	['default', 'const', '$ref'].some((key) => Object.hasOwn(schema, key)) || (schema.enum || []).length === 1;
+
+/** Refuses only what the gateway would refuse. */
 function checkArguments(tool, args) {
-	const { required = [], properties = {}, additionalProperties } = tool.parameters || {};
-	const absent = required.filter((name) => !Object.hasOwn(args, name));
+	const { required = [], properties = {}, patternProperties, additionalProperties } = tool.parameters || {};
+	const needed = required.filter((name) => !Object.hasOwn(properties, name) || !mayBeFilled(properties[name]));
+	const absent = needed.filter((name) => !Object.hasOwn(args, name));
 	if (absent.length > 0) throw new Failure(EXIT.usage, 'Arguments are missing: ' + absent.join(', ') + '.');
-	const unknown = additionalProperties === false ? Object.keys(args).filter((name) => !Object.hasOwn(properties, name)) : [];
+	const isClosed = additionalProperties === false && !patternProperties;
+	const unknown = isClosed ? Object.keys(args).filter((name) => !Object.hasOwn(properties, name)) : [];
 	if (unknown.length > 0) throw new Failure(EXIT.usage, 'The tool takes no arguments named ' + unknown.join(', ') + '.');
 }
 

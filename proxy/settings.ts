@@ -11,11 +11,13 @@ export interface Settings {
 	/** Null: the universal endpoint. */
 	gateway: GatewayName | null;
 	mode: Mode;
-	/** An id or a slug; null: the credential says it. */
+	/** SVC_ORGANIZATION, an id or a slug, for the universal endpoint; null leaves it to the login. */
 	organization: string | null;
 	/** Returns the credential of now: that of the file may be renewed by another login. */
 	token(): string;
-	/** Reads the credentials file again. @returns whether the credential is another one now */
+	/** Returns the id of the organization of the login of now, for the universal endpoint; null: the credential says it. */
+	loginOrganization(): string | null;
+	/** Reads the credentials file again. @returns whether the credential or its organization is another one now */
 	reload(): boolean;
 }
 
@@ -34,23 +36,25 @@ export function readSettings(args: readonly string[], env: Environment): Setting
 	const [first, ...others] = args;
 	if (others.length > 0) throw new UsageError(`One gateway at most can be given, and these are too many: ${others.join(' ')}.`);
 	const named = first ?? variable(env, 'SVC_GATEWAY_ID');
+	const gateway = named === null ? null : readGatewayName(named);
 	const serviceUrl = serviceUrlOf(env);
 	const given = variable(env, 'SVC_TOKEN');
 	let login = given === null ? loginAt(serviceUrl, env) : null;
 	const token = (): string => given ?? login?.token ?? '';
+	const loginOrganization = (): string | null => (gateway ? null : (login?.organization?.id ?? null));
 	if (token() === '') throw new UsageError(`There is no credential for ${serviceUrl}. ${LOG_IN}`);
 	if (/[^\x21-\x7e]/.test(token())) throw new UsageError('SVC_TOKEN has spaces or characters that no access key or token has.');
 	return {
 		serviceUrl,
-		gateway: named === null ? null : readGatewayName(named),
+		gateway,
 		mode: readMode(variable(env, 'SVC_MODE')),
-		organization: variable(env, 'SVC_ORGANIZATION') ?? login?.organization?.id ?? null,
-		token,
+		organization: gateway ? null : variable(env, 'SVC_ORGANIZATION'),
+		...{ token, loginOrganization },
 		reload() {
 			if (given !== null) return false;
-			const before = token();
-			login = loginAt(serviceUrl, env) ?? login;
-			return token() !== before;
+			const [before, organizationBefore] = [token(), loginOrganization()];
+			login = renewedAt(serviceUrl, env) ?? login;
+			return token() !== before || loginOrganization() !== organizationBefore;
 		},
 	};
 }
@@ -63,6 +67,16 @@ export function serviceUrlOf(env: Environment): string {
 }
 
 const loginAt = (serviceUrl: string, env: Environment): StoredLogin | null => readCredentials(env).services[serviceUrl] ?? null;
+
+/** Returns the login of now; null where there is none, or the file is broken, which the next login tells. */
+function renewedAt(serviceUrl: string, env: Environment): StoredLogin | null {
+	try {
+		return loginAt(serviceUrl, env);
+	} catch (error) {
+		if (error instanceof UsageError) return null;
+		throw error;
+	}
+}
 
 function readMode(text: string | null): Mode {
 	const mode = MODES.find((one) => one === (text ?? 'skill-first'));

@@ -52,9 +52,9 @@ export async function runStdio(args: string[]): Promise<number> {
 	return 0;
 }
 
-/** Only the universal endpoint asks for one. @throws UsageError, Refusal */
-async function organizationOf({ gateway, organization, serviceUrl, token }: Settings): Promise<string | null> {
-	if (gateway || organization === null) return null;
+/** Returns the id of the organization that SVC_ORGANIZATION names. @throws UsageError, Refusal */
+async function organizationOf({ organization, serviceUrl, token }: Settings): Promise<string | null> {
+	if (organization === null) return null;
 	return organizationId(organization, { serviceUrl, token: token(), signal: AbortSignal.timeout(LIMITS.discoveryMs) });
 }
 

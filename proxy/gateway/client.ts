@@ -22,10 +22,12 @@ export interface Target {
 	url: string;
 	/** Returns the credential of now. */
 	token(): string;
-	/** Reads the credential again. @returns whether it is another one now */
+	/** Reads the credential again. @returns whether it, or its organization, is another one now */
 	reload(): boolean;
-	/** The id for X-Organization-Id; null sends none. */
-	organizationId: string | null;
+	/** Returns the id for X-Organization-Id of now; null sends none. */
+	organizationId(): string | null;
+	/** Is told of each change of the credential or its organization. */
+	onRenewal(): void;
 	/** Is told of each answer, and of each refusal. */
 	onAnswer(): void;
 	onRefusal(refusal: Refusal): void;
@@ -46,9 +48,33 @@ export interface Posted {
 export class GatewayClient {
 	readonly target: Target;
 	#requests = 0;
+	readonly #streams = new Set<AbortController>();
 
 	constructor(target: Target) {
 		this.target = target;
+	}
+
+	/** Takes up a new login if there is one. */
+	renew(): void {
+		if (!this.target.reload()) return;
+		for (const stream of this.#streams) stream.abort(new Refusal('stopped', 'There is a new login.'));
+		this.target.onRenewal();
+	}
+
+	/** Reads a stream, with a signal that aborts at the next login, too: it tells of changes to the login that opened it. */
+	async untilRenewal<T>(signal: AbortSignal, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
+		this.renew();
+		const stream = new AbortController();
+		const end = (): void => stream.abort(signal.reason);
+		signal.addEventListener('abort', end, { once: true });
+		if (signal.aborted) end();
+		this.#streams.add(stream);
+		try {
+			return await read(stream.signal);
+		} finally {
+			this.#streams.delete(stream);
+			signal.removeEventListener('abort', end);
+		}
 	}
 
 	/** Sends the text of a message. @throws Refusal */
@@ -116,16 +142,22 @@ export class GatewayClient {
 		}
 	}
 
-	/** Sends a request, and once more where the credential was refused and there is a newer one: nothing has run. */
+	/** Sends a request with the login of now, and once more where that was refused and there is a newer one: nothing has run. */
 	async #fetch(init: RequestInit): Promise<Response> {
+		this.renew();
+		const sent = this.target.token();
 		const response = await this.#fetchOnce(init);
-		if (response.status !== 401 || !this.target.reload()) return response;
+		if (response.status !== 401) return response;
+		this.renew();
+		// Another request may have taken it up meanwhile.
+		if (this.target.token() === sent) return response;
 		await response.body?.cancel();
 		return this.#fetchOnce(init);
 	}
 
 	async #fetchOnce(init: RequestInit): Promise<Response> {
-		const { url, organizationId } = this.target;
+		const { url } = this.target;
+		const organizationId = this.target.organizationId();
 		const headers = {
 			...(init.headers as Record<string, string>),
 			authorization: `Bearer ${this.target.token()}`,

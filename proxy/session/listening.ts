@@ -17,7 +17,7 @@ export const nextPause = (formerMs: number, lastedMs: number, { first, longest }
 export const isLasting = (error: unknown): boolean =>
 	error instanceof Refusal && ['credential', 'forbidden', 'missing'].includes(error.kind);
 
-/** Listens until the session ends; a stream that breaks is opened anew, and tells what was missed. @param onChange for changed tools or skills */
+/** Listens until the session ends; a stream that breaks, or is of a former login, is opened anew, and tells what was missed. @param onChange for changed tools or skills */
 export async function listen(context: Context, handshake: Handshake, onChange: () => void): Promise<void> {
 	const { client, limits, ending } = context;
 	let ms = 0;
@@ -25,15 +25,19 @@ export async function listen(context: Context, handshake: Handshake, onChange: (
 	while (!ending.aborted) {
 		let openedAt = Number.POSITIVE_INFINITY;
 		try {
-			const headers = await handshake.headers();
-			const events = await client.listen({ ...headers, ...(last !== '' && { 'last-event-id': last }) }, ending);
-			if (events) {
+			await client.untilRenewal(ending, async (signal) => {
+				const headers = await handshake.headers();
+				const events = await client.listen({ ...headers, ...(last !== '' && { 'last-event-id': last }) }, signal);
+				if (!events) {
+					ms = limits.retryMs.longest;
+					return;
+				}
 				openedAt = Date.now();
 				for await (const { data, id } of events) {
 					if (id !== '') last = id;
 					if (data !== '') await pass(readMessage(data), context, onChange);
 				}
-			} else ms = limits.retryMs.longest;
+			});
 		} catch (error) {
 			// A refused credential is told by the requests of the client.
 			if (isLasting(error)) ms = limits.retryMs.longest;

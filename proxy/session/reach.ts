@@ -8,7 +8,7 @@ export class Reach {
 	#isAway = false;
 	#isRefused = false;
 
-	/** @param onBack is called when the gateway answers again after an outage */
+	/** @param onBack is called when the lists may be others: the gateway answers again after an outage, or there is a new login */
 	constructor(tell: (sentence: string) => void, onBack: () => void) {
 		this.#tell = tell;
 		this.#onBack = onBack;
@@ -21,6 +21,12 @@ export class Reach {
 		this.#isRefused = false;
 		if (wasAway) this.#tell('The gateway answers again.');
 		if (wasAway || wasRefused) this.#onBack();
+	}
+
+	/** There is a new login: whether it is refused is another matter. */
+	renewed(): void {
+		this.#isRefused = false;
+		this.#onBack();
 	}
 
 	refused({ kind, message }: Refusal): void {

@@ -32,12 +32,14 @@ export class Relay {
 
 	/**
 	 * Sends a request unchanged, or with other parameters or another name.
-	 * @param onNotice takes what is said before the answer; else it goes to the client @throws Refusal
+	 * @param onNotice takes what is said before the answer; else it goes to the client
+	 * @param signal ends it @throws Refusal
 	 */
 	async pass(
 		running: Running,
 		changed: JsonObject | null = null,
 		onNotice = (one: Notice): Promise<void> => this.#say(one, running),
+		signal = running.time.signal,
 	): Promise<Answered> {
 		const { request } = running;
 		const params = changed ?? request.params;
@@ -49,7 +51,7 @@ export class Relay {
 			if (one.id === request.id || one.id === null) message = one;
 			return undefined;
 		};
-		const { status } = await this.#context.client.post(text, { signal: running.time.signal, headers, onMessage });
+		const { status } = await this.#context.client.post(text, { signal, headers, onMessage });
 		if (message !== null) return { message, status };
 		throw new Refusal('other', 'The gateway ended the request without an answer.');
 	}

@@ -38,15 +38,16 @@ async function connect(
 	await until(() => server.address() !== null, 'it listens');
 	const sent: Read[] = [];
 	const [told, texts]: [string[], string[]] = [[], []];
-	let token = 'old';
+	const login = { token: 'old', stored: 'old' };
 	const session = new Session({
 		settings: {
 			serviceUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-			...{ gateway: { organization: 'a', gateway: 'b' }, mode: 'full', organization: null, token: () => token },
+			...{ gateway: { organization: 'a', gateway: 'b' }, mode: 'full', organization: null },
+			...{ token: () => login.token, loginOrganization: () => null },
 			reload: () => {
-				const isOld = token === 'old';
-				token = 'new';
-				return isOld;
+				const isNew = login.token !== login.stored;
+				login.token = login.stored;
+				return isNew;
 			},
 		},
 		organizationId: null,
@@ -68,7 +69,7 @@ async function connect(
 		await until(found, `an answer to ${id}`);
 		return found();
 	};
-	return { asked, sent, texts, told, send, answer };
+	return { asked, sent, texts, told, send, answer, login };
 }
 
 const initialize = {
@@ -157,14 +158,18 @@ test('a client that writes null for what it leaves out lists, calls and hears of
 	assert.ok(!sent.some(({ error }) => error));
 });
 
-test('a credential that is refused is read again, and the request is sent with the newer one', async (t) => {
-	const { send, answer, asked, told } = await connect(t, ({ id }, response, { headers }) => {
+test('a credential that is refused is read again, and each request is sent with the newer one', async (t) => {
+	const refused: ServerResponse[] = [];
+	const { send, answer, asked, told, login } = await connect(t, ({ id }, response, { headers }) => {
 		if (headers.authorization === 'Bearer new') return rpc(response, id, { content: [] });
-		return void response.writeHead(401, { 'content-type': 'application/json' }).end('{"message":"Revoked."}');
+		refused.push(response);
+		if (refused.length < 2) return;
+		login.stored = 'new';
+		for (const one of refused) one.writeHead(401, { 'content-type': 'application/json' }).end('{"message":"Revoked."}');
 	});
-	send(call(1, 'x'));
-	assert.deepEqual((await answer(1)).result, { content: [] });
-	assert.deepEqual([asked.length, told], [2, []]);
+	for (const id of [1, 2]) send(call(id, 'x'));
+	for (const id of [1, 2]) assert.deepEqual((await answer(id)).result, { content: [] });
+	assert.deepEqual([asked.length, told], [4, []]);
 });
 
 test('numbers of any size pass, and what has more lines is sent on one', async (t) => {

@@ -48,7 +48,7 @@ const LISTS = /\/list$/;
 
 export interface SessionParts {
 	settings: Settings;
-	/** The id of the organization that requests name; null names none. */
+	/** The id of the organization that requests name; null: that of the login. */
 	organizationId: string | null;
 	send: Send;
 	tell(sentence: string): void;
@@ -72,11 +72,14 @@ export class Session {
 		const reach = new Reach(tell, () => this.#comeBack());
 		const client = new GatewayClient({
 			url: gatewayUrl(settings.serviceUrl, settings.gateway),
-			...{ token: settings.token, reload: settings.reload, organizationId },
+			...{ token: settings.token, reload: settings.reload },
+			organizationId: () => organizationId ?? settings.loginOrganization(),
+			onRenewal: () => reach.renewed(),
 			onAnswer: () => reach.answered(),
 			onRefusal: (refusal) => reach.refused(refusal),
 		});
 		const catalog = (isFresh = false) => {
+			client.renew();
 			if (isFresh) this.#discovery.forget();
 			return this.#discovery.get();
 		};

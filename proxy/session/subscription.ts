@@ -1,5 +1,5 @@
 // `subscriptions/listen` (2026-07-28): a client has its stream for as long as it wants it. That of the gateway ends when the gateway restarts, and is
-// opened anew.
+// opened anew, and so it is at a new login.
 
 import { Refusal } from '../gateway/refusals.ts';
 import { type Id, isObject, type JsonObject, type Message, notification } from '../wire/messages.ts';
@@ -37,10 +37,12 @@ export async function subscribe(running: Running, context: Context, relay: Relay
 	};
 	for (let ms = 0; ; ) {
 		const openedAt = Date.now();
-		const ended: Answered | Refusal = await relay.pass(running, null, onNotice).catch((error) => {
-			if (honoured === null || time.signal.aborted || !(error instanceof Refusal)) throw error;
-			return error;
-		});
+		const ended = await context.client.untilRenewal(time.signal, (signal) =>
+			relay.pass(running, null, onNotice, signal).catch((error: unknown): Refusal => {
+				if ((honoured === null && !signal.aborted) || time.signal.aborted || !(error instanceof Refusal)) throw error;
+				return error;
+			}),
+		);
 		if (!(ended instanceof Refusal) && (honoured === null || isFinal(ended))) return running.answer(passed(request, ended));
 		ms = isLasting(ended) ? context.limits.retryMs.longest : nextPause(ms, Date.now() - openedAt, context.limits.retryMs);
 		await pause(ms * (0.5 + Math.random() / 2), time.signal);

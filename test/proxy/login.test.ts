@@ -6,10 +6,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { until } from '../helpers/clock.ts';
 import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import { freePort } from '../helpers/ports.ts';
-import { must, send } from '../helpers/service.ts';
+import { type Account, must, registerAccount, send } from '../helpers/service.ts';
 import { greet, openProxyWorld, PROGRAM, type ProxyWorld, startProxy } from '../helpers/stdio-proxy.ts';
 
 let world: ProxyWorld;
@@ -37,7 +39,7 @@ function command(args: string[], { input = '', env = {} }: { input?: string; env
 }
 
 /** Logs in, with an answer of the user. */
-async function logIn(decision: string, body: object = {}) {
+async function logIn(decision: string, body: object = {}, account = world.account) {
 	const { url } = world.service;
 	const login = command(['login', '--url', url]);
 	await until(
@@ -46,7 +48,7 @@ async function logIn(decision: string, body: object = {}) {
 	);
 	const [, code] = /shows the code (\S+)/.exec(login.stdout()) ?? [];
 	assert.ok(login.stdout().startsWith(`Open ${url}/device?user_code=${code}\n`));
-	must(await world.account.post(`/device/logins/${code}/${decision}`, decision === 'approve' ? body : undefined), 200);
+	must(await account.post(`/device/logins/${code}/${decision}`, decision === 'approve' ? body : undefined), 200);
 	return { ...login, exit: await login.code };
 }
 
@@ -97,6 +99,77 @@ test('a login that is taken up by a running proxy needs no restart', async () =>
 	assert.equal((await call()).isError, true);
 	assert.equal((await logIn('approve')).exit, 0);
 	assert.equal((await call()).isError, undefined);
+});
+
+/** Publishes a gateway with one tool in an organization. @returns its id */
+async function publish({ post }: Account, organizationId: string, name: string): Promise<string> {
+	const headers = { 'x-organization-id': organizationId };
+	const { id } = must(await post('/gateways', { name, type: 'mcp', endpoint: `/${name}` }, headers), 201).body.data;
+	must(await post(`/gateways/${id}/auth`, { type: 'api_key' }, headers), 201);
+	await addTool(post, organizationId, id, name);
+	return id;
+}
+
+async function addTool(post: Account['post'], organizationId: string, gatewayId: string, name: string): Promise<void> {
+	const tool = { name, type: 'javascript', code: 'return 1' };
+	const { id: toolId } = must(await post(`/organizations/${organizationId}/tools`, tool), 201).body.data;
+	must(await post(`/gateways/${gatewayId}/tools`, { toolId }, { 'x-organization-id': organizationId }), 201);
+}
+
+/** Connects a client to `/mcp` that lists the tools anew whenever it is told to. */
+async function connectWatching(negotiation: 'legacy' | { pin: string }) {
+	let tools: string[] = [];
+	const onChanged = (error: Error | null, listed: { name: string }[] | null): void => {
+		tools = error ? [String(error)] : (listed ?? []).map(({ name }) => name);
+	};
+	const options = { listChanged: { tools: { onChanged, debounceMs: 10 } }, versionNegotiation: { mode: negotiation } };
+	const client = new Client({ name: 'gatehouse-test', version: '1.0.0' }, options);
+	const env = { PATH: `${process.env['PATH']}`, HOME: home, ...COMPILE_CACHE, SVC_URL: world.service.url, SVC_MODE: 'full' };
+	const transport = new StdioClientTransport({ command: PROGRAM[0], args: [PROGRAM[1]], env, stderr: 'pipe' });
+	let stderr = '';
+	transport.stderr?.on('data', (chunk) => (stderr += chunk));
+	await client.connect(transport);
+	onChanged(null, (await client.listTools()).tools);
+	const knows = (...names: string[]): Promise<void> =>
+		until(
+			() => tools.join() === names.join(),
+			() => `${names} instead of ${tools}, ${JSON.stringify(negotiation)}; ${stderr}`,
+		);
+	return { client, knows, stderr: () => stderr, [Symbol.asyncDispose]: () => client.close() };
+}
+
+test('at /mcp, a login for another organization is taken up by a running proxy, and its client lists anew', async () => {
+	const { service } = world;
+	const account = await registerAccount(service.url);
+	const { organization: acme, post } = account;
+	const beta = must(await post('/organizations', { name: 'Beta' }), 201).body.data;
+	await publish(account, acme.id, 'of-acme');
+	const gatewayId = await publish(account, beta.id, 'of-beta');
+	assert.equal((await logIn('approve', { organizationId: acme.id }, account)).exit, 0);
+	await using legacy = await connectWatching('legacy');
+	await using modern = await connectWatching({ pin: '2026-07-28' });
+	const both = (...names: string[]) => Promise.all([legacy.knows(...names), modern.knows(...names)]);
+	await both('of-acme');
+	// The former key is revoked, and the new one refuses the name of another organization.
+	assert.equal((await logIn('approve', { scope: { type: 'gateway', id: gatewayId } }, account)).exit, 0);
+	await both('of-beta');
+	// One key for both organizations: nothing is revoked, and the next request finds the new login.
+	const { key } = must(await post('/access-keys', { name: 'both' }), 201).body.data;
+	for (const [organization, name] of [
+		[acme, 'of-acme'],
+		[beta, 'of-beta'],
+	] as const) {
+		const login = command(['login', '--url', service.url, '--with-token', '--organization', organization.slug], { input: key });
+		assert.equal(await login.code, 0, login.stderr());
+		for (const { client } of [legacy, modern]) {
+			const { messages } = await client.getPrompt({ name: 'svc-overview' });
+			assert.match(JSON.stringify(messages), new RegExp(`- ${name}`));
+		}
+		await both(name);
+	}
+	await addTool(post, beta.id, gatewayId, 'added');
+	await both('of-beta', 'added');
+	assert.doesNotMatch(legacy.stderr() + modern.stderr(), /refused|fault/);
 });
 
 test('a login that is denied stores nothing', async () => {

@@ -12,8 +12,8 @@ import { ADDITIONAL } from './operations.ts';
 const api = { id: 'a', organizationId: 'o', name: 'x', type: 'openapi', baseUrl: 'https://api.example.com/v1' };
 
 /** Returns the request that the tool of one operation sends. */
-async function requestOf(path: string, operation: object, args: JsonObject) {
-	const document = { openapi: '3.0.3', info: { title: 'x', version: '1' }, paths: { [path]: { post: { responses: {}, ...operation } } } };
+async function requestOf(path: string, operation: object, args: JsonObject, openapi = '3.0.3') {
+	const document = { openapi, info: { title: 'x', version: '1' }, paths: { [path]: { post: { responses: {}, ...operation } } } };
 	const { operations } = await readWith(importer, JSON.stringify(document));
 	assert.ok(operations[0]);
 	const { value, error } = http.config.validate(importer.tool(operations[0], api).executionConfig);
@@ -86,6 +86,67 @@ test('a file of a form travels as its bytes', async () => {
 		{ body: { file, note: 'n' } },
 	);
 	assert.match(String(body), /name="file"; filename="a\.txt"\r\nContent-Type: text\/plain\r\n\r\nbytes\r\n/);
+});
+
+/** Returns the parts of a multipart body, each as its name, its media type and its content. */
+const partsOf = (body: unknown): (string | undefined)[][] =>
+	[...String(body).matchAll(/name="([^"]*)"(?:; filename="[^"]*")?\r\n(?:Content-Type: ([^\r]*)\r\n)?\r\n([^\r]*)\r\n/g)].map((found) =>
+		found.slice(1),
+	);
+
+const STYLED = {
+	expand: { style: 'deepObject', explode: true },
+	file_link_data: { style: 'deepObject', explode: true },
+	csv: { style: 'form', explode: false },
+	usual: { style: 'form' },
+	typed: { style: 'form', contentType: 'application/json' },
+	file: { style: 'form' },
+};
+const STYLED_BODY = {
+	expand: ['a', 'b'],
+	file: { data: 'aGk=' },
+	file_link_data: { create: true, metadata: { k: 'v' } },
+	csv: ['x', 'y'],
+	purpose: 'dispute_evidence',
+	usual: { p: 1 },
+	typed: { q: 2 },
+};
+const WRITTEN = [
+	...[
+		['expand[0]', undefined, 'a'],
+		['expand[1]', undefined, 'b'],
+		['file', 'application/octet-stream', 'hi'],
+	],
+	...[
+		['file_link_data[create]', undefined, 'true'],
+		['file_link_data[metadata][k]', undefined, 'v'],
+	],
+	...[
+		['csv', undefined, 'x,y'],
+		['purpose', undefined, 'dispute_evidence'],
+	],
+];
+
+test('fields of multipart/form-data are written in the style of their encoding', async () => {
+	const properties = {
+		...Object.fromEntries(Object.keys(STYLED_BODY).map((name) => [name, {}])),
+		file: { type: 'string', format: 'binary' },
+	};
+	const media = { schema: { type: 'object', properties }, encoding: STYLED };
+	const written = async (openapi: string, type = 'multipart/form-data') => {
+		const { body } = await requestOf('/x', { requestBody: { content: { [type]: media } } }, { body: STYLED_BODY }, openapi);
+		return partsOf(body);
+	};
+	const asJson = [
+		['usual', 'application/json', '{"p":1}'],
+		['typed', 'application/json', '{"q":2}'],
+	];
+	assert.deepEqual(await written('3.1.0'), [...WRITTEN, ['p', undefined, '1'], ['q', undefined, '2']]);
+	assert.deepEqual(await written('3.1.0', 'multipart/*'), await written('3.1.0'));
+	// OpenAPI 3.0 has no styles there, but APIs use those that a person must have written.
+	assert.deepEqual(await written('3.0.3'), [...WRITTEN, ...asJson]);
+	// OpenAPI 3.1.1 §4.8.15.1.2: "This field SHALL be ignored if the media type is not [a form or] multipart/form-data".
+	assert.deepEqual((await written('3.1.0', 'multipart/mixed')).slice(-2), asJson);
 });
 
 test('the executor sends every method that becomes a tool', async () => {

@@ -11,6 +11,7 @@ import {
 	quote,
 } from '../../core/index.ts';
 import type { Definitions } from './definitions.ts';
+import type { Document } from './document.ts';
 import type { MediaType } from './media-types.ts';
 import { follow } from './references.ts';
 import { type Converted, convertSchema } from './schemas.ts';
@@ -20,6 +21,9 @@ export interface ConvertedBody extends Converted {
 	/** The executor's `requestBody`, without the name of its argument. */
 	wire: JsonObject;
 }
+
+/** The media type of a form, and the version by which its encodings are read. */
+type Form = Pick<MediaType, 'kind' | 'contentType'> & Pick<Document, 'version'>;
 
 /** The fields of a form as the document gives them. */
 interface Shape extends JsonObject {
@@ -41,6 +45,7 @@ const TEXTUAL = /^text\/|[/+]json$|[/+]xml$/;
 const XML = /[/+]xml(?:;|$)/i;
 /** The encodings that leave bytes as they are (RFC 2045 §6.2). */
 const IDENTITIES: readonly unknown[] = ['7bit', '8bit', 'binary'];
+const FORM_DATA = /^multipart\/form-data\s*(?:;|$)/i;
 const STYLE = /^(?:form|spaceDelimited|pipeDelimited|deepObject)$/;
 const PART_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/;
 /** A list of types; the first is the type of a file that names none. */
@@ -59,7 +64,7 @@ const FILE: JsonObject = {
 };
 
 export function convertForm({ kind, contentType, raw }: MediaType, definitions: Definitions): ConvertedBody {
-	const { root } = definitions.conversion.document;
+	const { root, version } = definitions.conversion.document;
 	const faults = new Set<string>();
 	if (SEQUENCE.some((field) => raw[field] !== undefined)) faults.add('the parts of its body have no names: such parts cannot be sent');
 	const shape = gatherFields(raw['schema'], root, faults);
@@ -71,7 +76,7 @@ export function convertForm({ kind, contentType, raw }: MediaType, definitions: 
 		const hint = Object.hasOwn(encoding, name) ? encoding[name] : undefined;
 		const file = kind === 'multipart' ? fileOf(field, hint, root) : null;
 		if (file) shown[name] = file;
-		const part = readPart(hint, file !== null);
+		const part = readPart(hint, file !== null, { kind, contentType, version });
 		if (kind === 'multipart' && XML.test(String(part['contentType']))) {
 			const xml = convertXmlPart(name, field, definitions.conversion.document);
 			if (xml && 'plan' in xml) part['xml'] = xml.plan;
@@ -182,13 +187,24 @@ function fixedValue({ schema }: JsonObject, root: JsonObject): string | null {
 }
 
 /** Reads the settings of a part that differ from what the executor does by default. */
-function readPart(hint: Json | undefined, isBinary: boolean): JsonObject {
+function readPart(hint: Json | undefined, isBinary: boolean, form: Form): JsonObject {
 	const part: JsonObject = isBinary ? { binary: true } : {};
 	if (!isObject(hint)) return part;
 	const { contentType, style, explode, allowReserved } = hint;
 	if (typeof contentType === 'string' && (isBinary ? PART_TYPES : PART_TYPE).test(contentType)) part['contentType'] = contentType;
-	if (typeof style === 'string' && STYLE.test(style)) part['style'] = style;
-	if (typeof explode === 'boolean') part['explode'] = explode;
-	if (allowReserved === true) part['allowReserved'] = true;
-	return part;
+	const styled: JsonObject = {};
+	if (typeof style === 'string' && STYLE.test(style)) styled['style'] = style;
+	if (typeof explode === 'boolean') styled['explode'] = explode;
+	if (allowReserved === true) styled['allowReserved'] = true;
+	if (form.kind !== 'multipart') return { ...part, ...styled };
+	return !isBinary && Object.keys(styled).length > 0 && isStyleMeant(hint, form) ? styled : part;
+}
+
+/**
+ * Tells whether a part of multipart is written in its style, and its media type "SHALL be ignored" (OpenAPI 3.1.1 §4.8.15.1.2). In 3.0 styles are
+ * for urlencoded forms alone; one beside no media type is meant even so, but for plain `form`, which generators write at every field.
+ */
+function isStyleMeant({ contentType, style = 'form', explode }: JsonObject, form: Form): boolean {
+	if (!FORM_DATA.test(form.contentType)) return false;
+	return form.version !== '3.0' || (contentType === undefined && (style !== 'form' || explode === false));
 }

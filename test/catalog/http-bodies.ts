@@ -180,6 +180,7 @@ const file = (name: string, filename: string, type: string, content: Buffer | st
 	]);
 
 const PARTS = 'RFC 7578 §4.2';
+const STYLED = 'OpenAPI 3.1.1 §4.8.15.1.2';
 const MULTIPARTS: BodyCase[] = [
 	multipart(PARTS, { a: 'é', n: 1, t: true, e: '' }, [part('a', 'é'), part('n', '1'), part('t', 'true'), part('e', '')]),
 	multipart('null is undefined', { a: 1, no: null }, [part('a', '1')]),
@@ -190,6 +191,41 @@ const MULTIPARTS: BodyCase[] = [
 	multipart(ENCODING, { k: [1] }, [part('k', '[1]', ['Content-Type: application/json'])], { k: { contentType: 'application/json' } }),
 	multipart(ENCODING, { x: '<a/>' }, [part('x', '<a/>', ['Content-Type: application/xml; charset=utf-8'])], {
 		x: { contentType: 'application/xml; charset=utf-8' },
+	}),
+	multipart(
+		STYLED,
+		{ deep: { create: true, no: null, m: { 'k &': 'v=é' }, l: ['a', { x: 1 }] } },
+		[part('deep[create]', 'true'), part('deep[m][k &]', 'v=é'), part('deep[l][0]', 'a'), part('deep[l][1][x]', '1')],
+		{ deep: { style: 'deepObject', explode: true } },
+	),
+	multipart(STYLED, { l: ['a', 'b'] }, [part('l[0]', 'a'), part('l[1]', 'b')], { l: { style: 'deepObject' } }),
+	multipart(STYLED, { l: ['a', 'b'], t: 'c' }, [part('l', 'a'), part('l', 'b'), part('t', 'c')], {
+		l: { style: 'form' },
+		t: { style: 'deepObject' },
+	}),
+	multipart(STYLED, { l: ['x', 'y z'], o: { R: 100, G: 200 } }, [part('l', 'x,y z'), part('o', 'R,100,G,200')], {
+		l: { explode: false },
+		o: { style: 'form', explode: false },
+	}),
+	multipart(STYLED, { s: ['x', 'y'], p: ['x', 'y'] }, [part('s', 'x y'), part('p', 'x|y')], {
+		s: { style: 'spaceDelimited' },
+		p: { style: 'pipeDelimited' },
+	}),
+	multipart(STYLED, { o: { R: 100, 'G"': 200 } }, [part('R', '100', ['X-Rate: 7']), part('G%22', '200', ['X-Rate: 7'])], {
+		o: { explode: true, contentType: 'application/json', headers: { 'X-Rate': '7' } },
+	}),
+	multipart(STYLED, { o: { a: '%2F' } }, [part('a', '%2F')], { o: { allowReserved: true } }),
+	multipart(STYLED, { l: [], o: {}, no: null }, [], { l: { style: 'deepObject' }, o: { style: 'form' }, no: { style: 'form' } }),
+	multipart(
+		'a list in a style keeps the types of its items',
+		{ l: [{ a: 1 }] },
+		[part('l', '{"a":1}', ['Content-Type: application/json'])],
+		{
+			l: { style: 'form', explode: true },
+		},
+	),
+	multipart('a file has no style', { f: { data: 'YQ==' } }, [file('f', 'f', 'application/octet-stream', 'a')], {
+		f: { binary: true, style: 'deepObject' },
 	}),
 	multipart(
 		'OpenAPI 3.1.1 §4.8.15.1.1, headers',

@@ -5,7 +5,7 @@ import { headerValueFault, invalid, isObject, type Json, type JsonObject } from 
 import type { Spend } from './budget.ts';
 import { inCharset, jsonInCharset } from './charset.ts';
 import type { Part } from './config.ts';
-import { encodeReserved, percentEncode, spellPieces } from './serialize.ts';
+import { formPieces, isStyled, partPairs, percentEncode } from './serialize.ts';
 import { plainText } from './template.ts';
 import { writeXml } from './xml.ts';
 
@@ -65,19 +65,16 @@ function sequence(value: Json, before: string): string {
 function form(value: Json, at: string, { parts = {}, spend }: Writing): string {
 	if (typeof value === 'string') return value;
 	return Object.entries(fields(value, at, 'a form'))
-		.flatMap(([name, item]) => formPieces(name, item, parts[name] ?? {}, spend))
+		.flatMap(([name, item]) => fieldPieces(name, item, parts[name] ?? {}, spend))
 		.join('&');
 }
 
 /** Writes one field; objects are JSON unless the description asks for a style (OpenAPI 3.1 §4.8.15.1). */
-function formPieces(name: string, value: Json, { style, explode, allowReserved, contentType }: Part, spend: Spend): string[] {
+function fieldPieces(name: string, value: Json, part: Part, spend: Spend): string[] {
 	if (value === null) return [];
-	const key = percentEncode(name);
-	const styled = style !== undefined || explode !== undefined || allowReserved !== undefined;
-	const encode = allowReserved ? encodeReserved : percentEncode;
-	const asJson = contentType === undefined ? !Array.isArray(value) : isJson(contentType);
-	if (!styled && typeof value === 'object' && asJson) return [`${key}=${percentEncode(JSON.stringify(value))}`];
-	return spellPieces({ name: key, style: style ?? 'form', explode: explode ?? (style ?? 'form') === 'form', encode, spend }, value);
+	const asJson = part.contentType === undefined ? !Array.isArray(value) : isJson(part.contentType);
+	if (!isStyled(part) && typeof value === 'object' && asJson) return [`${percentEncode(name)}=${percentEncode(JSON.stringify(value))}`];
+	return formPieces(name, part, value, spend);
 }
 
 interface Piece {
@@ -88,16 +85,13 @@ interface Piece {
 function multipart(contentType: string, value: JsonObject, at: string, { parts = {}, spend }: Writing): Body {
 	// 128 random bits, which no content holds by chance.
 	const boundary = `gatehouse-${randomBytes(16).toString('hex')}`;
-	const pieces = Object.entries(value).flatMap(([name, item]) => {
-		const items = Array.isArray(item) && !isJson(parts[name]?.contentType ?? '') ? item : [item];
-		return items
-			.filter((one) => one !== null)
-			.map((one) => {
-				const made = piece(name, one, `${at}/${name}`, parts[name] ?? {});
-				spend(made.headers.reduce((sum, header) => sum + header.length, made.content.length));
-				return made;
-			});
-	});
+	const pieces = Object.entries(value).flatMap(([name, item]) =>
+		partsOf(name, item, parts[name] ?? {}).map(([own, one, part]) => {
+			const made = piece(own, one, `${at}/${name}`, part);
+			spend(made.headers.reduce((sum, header) => sum + header.length, made.content.length));
+			return made;
+		}),
+	);
 	const chunks = pieces.flatMap(({ headers, content }) => [
 		Buffer.from(`--${boundary}\r\n${headers.join('\r\n')}\r\n\r\n`),
 		content,
@@ -106,6 +100,24 @@ function multipart(contentType: string, value: JsonObject, at: string, { parts =
 	// Names of parts are UTF-8, and each part names its own charset.
 	const type = contentType.replace(/\s*;\s*(?:boundary|charset)\s*=[^;]*/gi, '');
 	return { contentType: `${type}; boundary=${boundary}`, content: Buffer.concat([...chunks, Buffer.from(`--${boundary}--\r\n`)]) };
+}
+
+/** Returns the name, value and settings of each part that one field becomes. */
+function partsOf(name: string, value: Json, part: Part): [name: string, value: Json, part: Part][] {
+	if (isSpelled(value, part)) {
+		// The media type of a field in a style is ignored (OpenAPI 3.1.1 §4.8.15.1.2).
+		const { contentType: _, xml: __, ...rest } = part;
+		return partPairs(name, part, value).map(([own, text]) => [own, text, rest]);
+	}
+	const items = Array.isArray(value) && !isJson(part.contentType ?? '') ? value : [value];
+	return items.filter((one) => one !== null).map((one) => [name, one, part]);
+}
+
+/** Whether a style makes other parts of a value than multipart does anyway: one for each item of a list, each in its own media type. */
+function isSpelled(value: Json, part: Part): boolean {
+	if (part.binary || !isStyled(part) || value === null || typeof value !== 'object') return false;
+	const { style = 'form', explode = style === 'form' } = part;
+	return !(Array.isArray(value) && style === 'form' && explode);
 }
 
 function piece(name: string, value: Json, at: string, part: Part): Piece {

@@ -254,6 +254,7 @@ const body = (contentType: string, parts: object = {}): Written => ({ method: 'P
 const MULTIPLIED: [what: string, config: Written, args: JsonObject][] = [
 	['a key of a query', { parameters: [{ arg: 'a', name: 'a', in: 'query', style: 'deepObject' }] }, { a: { [LONG]: MANY } }],
 	['a key of a form', body('application/x-www-form-urlencoded', { a: { style: 'deepObject' } }), { a: { a: { [LONG]: MANY } } }],
+	['a key of a multipart body', body('multipart/form-data', { a: { style: 'deepObject' } }), { a: { a: { [LONG]: MANY } } }],
 	['a name of a form', body('application/x-www-form-urlencoded'), { a: { [LONG]: MANY } }],
 	['a name of a multipart body', body('multipart/form-data'), { a: { [LONG]: MANY } }],
 	['a name of a query', { url: '/x' }, { [LONG]: MANY }],

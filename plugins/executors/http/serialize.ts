@@ -2,7 +2,7 @@
 
 import { invalid, type Json } from '../../../core/index.ts';
 import type { Spend } from './budget.ts';
-import type { Parameter, Style } from './config.ts';
+import type { Parameter, Part, Style } from './config.ts';
 import { plainText } from './template.ts';
 
 /** The way in which one value is written: its name, style and encoding. */
@@ -10,13 +10,18 @@ interface Spelling {
 	name: string;
 	style: Style;
 	explode: boolean;
+	/** Encodes the values, and the names that an object gives. */
 	encode(text: string): string;
+	/** Encodes the name, and what a style adds to it or puts between values. */
+	encodeName(text: string): string;
 	/** Hears of the characters of each piece. */
 	spend: Spend;
 }
 
 /** A value as a text, a list of texts, or pairs of names and texts; null items are left out (RFC 6570 §2.3). */
-type Shape = { kind: 'text'; text: string } | { kind: 'list'; items: string[] } | { kind: 'pairs'; pairs: [string, string][] };
+type Shape = { kind: 'text'; text: string } | { kind: 'list'; items: string[] } | { kind: 'pairs'; pairs: Pair[] };
+
+type Pair = [name: string, text: string];
 
 /** Encodes all but the unreserved characters (RFC 3986 §2.3). @throws validation_failed for lone surrogates */
 export function percentEncode(text: string): string {
@@ -49,6 +54,7 @@ export function pathValue(parameter: Parameter, value: Json): string {
 		style: parameter.style ?? 'simple',
 		explode: parameter.explode ?? false,
 		encode: parameter.allowReserved ? encodeInPath : percentEncode,
+		encodeName: percentEncode,
 		spend: free,
 	};
 	const shape = shapeOf(value);
@@ -61,7 +67,10 @@ export function queryPieces(parameter: Parameter, value: Json, spend: Spend): st
 	const encode = parameter.allowReserved ? encodeReserved : percentEncode;
 	if (parameter.contentType) return [`${percentEncode(parameter.name)}=${encode(inMediaType(parameter.contentType, value))}`];
 	const style = parameter.style ?? 'form';
-	return spellPieces({ name: percentEncode(parameter.name), style, explode: parameter.explode ?? style === 'form', encode, spend }, value);
+	return spellPieces(
+		{ name: parameter.name, style, explode: parameter.explode ?? style === 'form', encode, encodeName: percentEncode, spend },
+		value,
+	);
 }
 
 /** Writes a header's value; null when there is nothing to send. */
@@ -69,7 +78,8 @@ export function headerText(parameter: Parameter, value: Json): string | null {
 	if (parameter.contentType) return inMediaType(parameter.contentType, value);
 	const shape = shapeOf(value);
 	if (isEmpty(shape)) return null;
-	return spellSimple({ name: parameter.name, style: 'simple', explode: parameter.explode ?? false, encode: verbatim, spend: free }, shape);
+	const { name, explode = false } = parameter;
+	return spellSimple({ name, style: 'simple', explode, encode: verbatim, encodeName: verbatim, spend: free }, shape);
 }
 
 /** Writes `name=value` pieces, to be joined by `; `. */
@@ -77,7 +87,7 @@ export function cookiePieces(parameter: Parameter, value: Json, spend: Spend): s
 	if (parameter.contentType) return [`${parameter.name}=${percentEncode(inMediaType(parameter.contentType, value))}`];
 	const style = parameter.style ?? 'form';
 	const encode = style === 'cookie' ? (text: string): string => cookieText(text, parameter.arg) : percentEncode;
-	return spellPieces({ name: parameter.name, style, explode: parameter.explode ?? true, encode, spend }, value);
+	return spellPieces({ name: parameter.name, style, explode: parameter.explode ?? true, encode, encodeName: verbatim, spend }, value);
 }
 
 /** OpenAPI 3.2, style `cookie`: "no percent-encoding or other escaping is applied", so what RFC 6265 §4.1.1 forbids is refused. */
@@ -89,32 +99,49 @@ function cookieText(text: string, arg: string): string {
 	);
 }
 
-/** Writes the pieces of query, cookies and forms, in the styles that consist of `name=value`. */
-export function spellPieces(spelling: Spelling, value: Json): string[] {
-	const { name, style, explode, encode } = spelling;
-	if (style === 'deepObject') return deepPieces(name, value, spelling);
-	const shape = shapeOf(value);
-	if (isEmpty(shape)) return [];
-	if (shape.kind === 'text') return [`${name}=${encode(shape.text)}`];
-	if (explode) return exploded(shape, name, spelling);
-	return [`${name}=${flat(shape, encode).join(delimiterOf(style))}`];
+/** Whether a field of a form is written in a style: one of the three settings is enough (OpenAPI 3.1.1 §4.8.15.1.2). */
+export const isStyled = ({ style, explode, allowReserved }: Part): boolean => (style ?? explode ?? allowReserved) !== undefined;
+
+/** Writes the `name=value` pieces of one field of a form. */
+export function formPieces(name: string, { style = 'form', explode, allowReserved }: Part, value: Json, spend: Spend): string[] {
+	const encode = allowReserved ? encodeReserved : percentEncode;
+	return spellPieces({ name, style, explode: explode ?? style === 'form', encode, encodeName: percentEncode, spend }, value);
 }
 
-function delimiterOf(style: Style): string {
-	if (style === 'spaceDelimited') return '%20';
-	return style === 'pipeDelimited' ? '%7C' : ',';
+/** Returns the names and texts of the parts that one field of a multipart body becomes; nothing is percent-encoded there. */
+export function partPairs(name: string, { style = 'form', explode }: Part, value: Json): Pair[] {
+	return spellPairs({ name, style, explode: explode ?? style === 'form', encode: verbatim, encodeName: verbatim, spend: free }, value);
+}
+
+const spellPieces = (spelling: Spelling, value: Json): string[] => spellPairs(spelling, value).map(joined);
+const joined = ([name, text]: Pair): string => `${name}=${text}`;
+
+/** Returns the names and values that query, cookies and forms have for one value. */
+function spellPairs(spelling: Spelling, value: Json): Pair[] {
+	const { name, style, explode, encode, encodeName } = spelling;
+	if (style === 'deepObject') return deepPairs(name, value, spelling);
+	const shape = shapeOf(value);
+	if (isEmpty(shape)) return [];
+	if (shape.kind === 'text') return [[encodeName(name), encode(shape.text)]];
+	if (explode) return exploded(shape, encodeName(name), spelling);
+	return [[encodeName(name), flat(shape, encode).join(delimiterOf(spelling))]];
+}
+
+function delimiterOf({ style, encodeName }: Spelling): string {
+	if (style === 'spaceDelimited') return encodeName(' ');
+	return style === 'pipeDelimited' ? encodeName('|') : ',';
 }
 
 /** Writes style deepObject, which defines one level; deeper ones and lists are written as PHP, Rails, qs and Stripe read them. */
-function deepPieces(name: string, value: Json, spelling: Pick<Spelling, 'encode' | 'spend'>): string[] {
+function deepPairs(name: string, value: Json, spelling: Spelling): Pair[] {
 	if (value === null) return [];
-	if (typeof value !== 'object') return [counted(`${name}=${spelling.encode(String(value))}`, spelling)];
-	return Object.entries(value).flatMap(([key, item]) => deepPieces(`${name}%5B${percentEncode(key)}%5D`, item, spelling));
+	if (typeof value !== 'object') return [counted([spelling.encodeName(name), spelling.encode(String(value))], spelling)];
+	return Object.entries(value).flatMap(([key, item]) => deepPairs(`${name}[${key}]`, item, spelling));
 }
 
-function counted(piece: string, { spend }: Pick<Spelling, 'spend'>): string {
-	spend(piece.length);
-	return piece;
+function counted(pair: Pair, { spend }: Pick<Spelling, 'spend'>): Pair {
+	spend(pair[0].length + 1 + pair[1].length);
+	return pair;
 }
 
 function spellPath(spelling: Spelling, shape: Shape): string {
@@ -124,28 +151,28 @@ function spellPath(spelling: Spelling, shape: Shape): string {
 }
 
 function spellSimple(spelling: Spelling, shape: Shape): string {
-	if (shape.kind === 'pairs' && spelling.explode) return exploded(shape, '', spelling).join(',');
+	if (shape.kind === 'pairs' && spelling.explode) return exploded(shape, '', spelling).map(joined).join(',');
 	return flat(shape, spelling.encode).join(',');
 }
 
 function spellLabel(spelling: Spelling, shape: Shape): string {
 	const { explode, encode } = spelling;
-	if (shape.kind === 'pairs' && explode) return `.${exploded(shape, '', spelling).join('.')}`;
+	if (shape.kind === 'pairs' && explode) return `.${exploded(shape, '', spelling).map(joined).join('.')}`;
 	return `.${flat(shape, encode).join(explode ? '.' : ',')}`;
 }
 
 /** RFC 6570 §3.2.7: an empty value has no equals sign. */
 function spellMatrix(spelling: Spelling, shape: Shape): string {
-	const { name, explode, encode } = spelling;
-	const key = percentEncode(name);
-	const pieces = explode && shape.kind !== 'text' ? exploded(shape, key, spelling) : [`${key}=${flat(shape, encode).join(',')}`];
-	return pieces.map((piece) => `;${piece.replace(/=$/, '')}`).join('');
+	const { name, explode, encode, encodeName } = spelling;
+	const key = encodeName(name);
+	const pairs: Pair[] = explode && shape.kind !== 'text' ? exploded(shape, key, spelling) : [[key, flat(shape, encode).join(',')]];
+	return pairs.map(([written, text]) => `;${text === '' ? written : joined([written, text])}`).join('');
 }
 
-function exploded(shape: Exclude<Shape, { kind: 'text' }>, name: string, spelling: Pick<Spelling, 'encode' | 'spend'>): string[] {
+function exploded(shape: Exclude<Shape, { kind: 'text' }>, name: string, spelling: Pick<Spelling, 'encode' | 'spend'>): Pair[] {
 	const { encode } = spelling;
-	if (shape.kind === 'list') return shape.items.map((item) => counted(`${name}=${encode(item)}`, spelling));
-	return shape.pairs.map(([key, text]) => counted(`${encode(key)}=${encode(text)}`, spelling));
+	if (shape.kind === 'list') return shape.items.map((item) => counted([name, encode(item)], spelling));
+	return shape.pairs.map(([key, text]) => counted([encode(key), encode(text)], spelling));
 }
 
 function flat(shape: Shape, encode: Spelling['encode']): string[] {

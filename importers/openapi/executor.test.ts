@@ -149,6 +149,34 @@ test('fields of multipart/form-data are written in the style of their encoding',
 	assert.deepEqual((await written('3.1.0', 'multipart/mixed')).slice(-2), asJson);
 });
 
+test('files that have no name in the document are sent as their bytes, and fields that have one as they are', async () => {
+	const File = { type: 'string', format: 'binary' };
+	const schemas = [
+		{ type: 'object', properties: { note: {} }, additionalProperties: File },
+		{ type: 'object', properties: { note: {} }, additionalProperties: { type: 'array', items: File } },
+		{ allOf: [{ properties: { note: {} } }, { additionalProperties: { anyOf: [File, { type: 'null' }] } }] },
+		{ properties: { note: {} }, oneOf: [{ additionalProperties: { type: 'integer' } }, { additionalProperties: File }] },
+	];
+	for (const schema of schemas) {
+		const { body } = await requestOf(
+			'/x',
+			{ requestBody: { content: { 'multipart/form-data': { schema } } } },
+			{ body: { note: { data: 'n' }, f1: { data: 'aGk=', filename: 'a' }, constructor: ['aGk=', { data: 'aG8=' }] } },
+		);
+		const bytes = 'application/octet-stream';
+		assert.deepEqual(partsOf(body), [
+			...[
+				['note', 'application/json', '{"data":"n"}'],
+				['f1', bytes, 'hi'],
+			],
+			...[
+				['constructor', bytes, 'hi'],
+				['constructor', bytes, 'ho'],
+			],
+		]);
+	}
+});
+
 test('the executor sends every method that becomes a tool', async () => {
 	for (const method of ADDITIONAL) {
 		const document = { openapi: '3.2.0', paths: { '/x': { additionalOperations: { [method]: { responses: {} } } } } };

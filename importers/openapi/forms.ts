@@ -30,10 +30,14 @@ interface Shape extends JsonObject {
 	type: 'object';
 	properties: JsonObject;
 	required: Json[];
+	/** The schema of fields that have no name in the document, if it describes any. */
+	additionalProperties?: JsonObject;
 }
 
 /** Fields that describe parts by position instead of by name (OpenAPI 3.2 §4.15.3). */
 const SEQUENCE = ['itemSchema', 'prefixEncoding', 'itemEncoding'];
+const NAMELESS = 'the parts of its body have no names: such parts cannot be sent';
+const UNNAMED_FILES = 'files of its form are known by a pattern of their names alone: they cannot be sent';
 const MAX_MERGED = 50;
 const MAX_WRAPPERS = 8;
 const MAX_DESCRIPTION_CHARS = 500;
@@ -66,8 +70,10 @@ const FILE: JsonObject = {
 export function convertForm({ kind, contentType, raw }: MediaType, definitions: Definitions): ConvertedBody {
 	const { root, version } = definitions.conversion.document;
 	const faults = new Set<string>();
-	if (SEQUENCE.some((field) => raw[field] !== undefined)) faults.add('the parts of its body have no names: such parts cannot be sent');
+	if (SEQUENCE.some((field) => raw[field] !== undefined)) faults.add(NAMELESS);
 	const shape = gatherFields(raw['schema'], root, faults);
+	/** The schema of files that have no name in the document. A part that has one is then named in `parts`, whatever its settings. */
+	const other = kind === 'multipart' ? fileOf(shape.additionalProperties, undefined, root) : null;
 	const encoding = isObject(raw['encoding']) ? raw['encoding'] : {};
 	/** Fields that are shown with another schema than the document has. */
 	const shown: JsonObject = {};
@@ -87,12 +93,13 @@ export function convertForm({ kind, contentType, raw }: MediaType, definitions: 
 		}
 		const headers = kind === 'multipart' ? readHeaders(name, hint, root, faults) : {};
 		if (Object.keys(headers).length > 0) part['headers'] = headers;
-		if (Object.keys(part).length > 0) parts[name] = part;
+		if (Object.keys(part).length > 0 || other) parts[name] = part;
 	}
 	const fields = convertSchema(shape, definitions.mode, null, definitions.conversion);
 	const properties = { ...(isObject(fields.schema['properties']) ? fields.schema['properties'] : {}), ...shown };
-	const schema = { ...fields.schema, properties };
-	const wire = Object.keys(parts).length > 0 ? { contentType, parts } : { contentType };
+	const schema = { ...fields.schema, properties, ...(other && { additionalProperties: other }) };
+	const wire: JsonObject = Object.keys(parts).length > 0 ? { contentType, parts } : { contentType };
+	if (other) wire['otherParts'] = { binary: true };
 	return { ...fields, schema, faults: new Set([...faults, ...fields.faults]), sizeBytes: JSON.stringify(schema).length, wire };
 }
 
@@ -109,6 +116,7 @@ function gatherFields(schema: Json | undefined, root: JsonObject, faults: Set<st
 			continue;
 		}
 		const { properties, required, allOf, anyOf, oneOf, description } = at.object;
+		gatherOthers(at.object, next.isCertain, shape, { root, faults });
 		if (isObject(properties)) shape.properties = Object.fromEntries([...Object.entries(properties), ...Object.entries(shape.properties)]);
 		if (next.isCertain && Array.isArray(required)) shape.required.push(...required);
 		if (description !== undefined) shape['description'] ??= description;
@@ -118,10 +126,27 @@ function gatherFields(schema: Json | undefined, root: JsonObject, faults: Set<st
 	return shape;
 }
 
+/** Keeps the schema of fields without names; one of an alternative only for files, since other alternatives may have other fields. */
+function gatherOthers(
+	schema: JsonObject,
+	isCertain: boolean,
+	shape: Shape,
+	{ root, faults }: { root: JsonObject; faults: Set<string> },
+): void {
+	const { properties, type, items, patternProperties, additionalProperties: others } = schema;
+	const types = [type ?? (items === undefined ? [] : 'array')].flat().filter((name) => name !== 'null');
+	if (!isObject(properties) && types.length > 0 && !types.includes('object')) faults.add(NAMELESS);
+	const isFiles = (field: Json | undefined): boolean => fileOf(field, undefined, root) !== null;
+	const byPattern = Object.values(isObject(patternProperties) ? patternProperties : {});
+	if (byPattern.some(isFiles) || (byPattern.length > 0 && isFiles(others))) faults.add(UNNAMED_FILES);
+	if (!isObject(others) || byPattern.length > 0 || !(isCertain || isFiles(others))) return;
+	shape.additionalProperties ??= others;
+}
+
 const members = (list: Json | undefined): Json[] => (Array.isArray(list) ? list : []);
 
 /** Returns the schema of a field that holds one file or several; null when it holds none. */
-function fileOf(field: Json, hint: Json | undefined, root: JsonObject): JsonObject | null {
+function fileOf(field: Json | undefined, hint: Json | undefined, root: JsonObject): JsonObject | null {
 	const { schema, isNullable } = unwrapped(field, root);
 	const { schema: items } = unwrapped(schema['items'], root);
 	const isList = schema['type'] === 'array';

@@ -18,8 +18,10 @@ const RECORD_SEPARATOR = '\u001e';
 
 type Parts = Readonly<Record<string, Part>>;
 
-interface Writing {
+export interface Writing {
 	parts?: Parts | undefined;
+	/** The settings of fields that `parts` does not name. */
+	otherParts?: Part | undefined;
 	/** Hears of what forms and multipart bodies repeat. */
 	spend: Spend;
 }
@@ -62,10 +64,10 @@ function sequence(value: Json, before: string): string {
 }
 
 /** Writes a form; a text is expected to be encoded already. */
-function form(value: Json, at: string, { parts = {}, spend }: Writing): string {
+function form(value: Json, at: string, writing: Writing): string {
 	if (typeof value === 'string') return value;
 	return Object.entries(fields(value, at, 'a form'))
-		.flatMap(([name, item]) => fieldPieces(name, item, parts[name] ?? {}, spend))
+		.flatMap(([name, item]) => fieldPieces(name, item, partFor(name, writing), writing.spend))
 		.join('&');
 }
 
@@ -82,13 +84,16 @@ interface Piece {
 	content: Buffer;
 }
 
-function multipart(contentType: string, value: JsonObject, at: string, { parts = {}, spend }: Writing): Body {
+const partFor = (name: string, { parts = {}, otherParts = {} }: Writing): Part =>
+	Object.hasOwn(parts, name) ? (parts[name] ?? {}) : otherParts;
+
+function multipart(contentType: string, value: JsonObject, at: string, writing: Writing): Body {
 	// 128 random bits, which no content holds by chance.
 	const boundary = `gatehouse-${randomBytes(16).toString('hex')}`;
 	const pieces = Object.entries(value).flatMap(([name, item]) =>
-		partsOf(name, item, parts[name] ?? {}).map(([own, one, part]) => {
+		partsOf(name, item, partFor(name, writing)).map(([own, one, part]) => {
 			const made = piece(own, one, `${at}/${name}`, part);
-			spend(made.headers.reduce((sum, header) => sum + header.length, made.content.length));
+			writing.spend(made.headers.reduce((sum, header) => sum + header.length, made.content.length));
 			return made;
 		}),
 	);

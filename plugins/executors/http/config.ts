@@ -32,6 +32,7 @@ export interface RequestBody {
 	arg: string;
 	contentType: string;
 	parts?: Record<string, Part>;
+	otherParts?: Part;
 	isText?: boolean;
 	xml?: XmlPlan;
 }
@@ -156,6 +157,7 @@ const requestBody = Joi.object<RequestBody>({
 	arg: Joi.string().required().description('The argument that holds the body'),
 	contentType: contentType.required().description('Media type in which it is written'),
 	parts: parts.description('For a form: how each of its properties is written'),
+	otherParts: part.description('For a form: how the properties are written that parts does not name'),
 	isText: Joi.boolean().description(
 		'The value is sent as text, unchanged, even if its media type is binary: base64 that the server decodes',
 	),

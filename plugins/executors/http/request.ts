@@ -9,7 +9,7 @@ import {
 	type JsonObject,
 	type OutboundRequest,
 } from '../../../core/index.ts';
-import { type Body, writeBody } from './body.ts';
+import { type Body, type Writing, writeBody } from './body.ts';
 import { budgetOf, MAX_BODY_CHARS, MAX_HEAD_CHARS, type Spend } from './budget.ts';
 import { inCharset } from './charset.ts';
 import { climbs, type HttpConfig, type Parameter } from './config.ts';
@@ -134,7 +134,7 @@ const leftOver = (args: JsonObject, used: ReadonlySet<string>): JsonObject =>
 /** Writes the body, and sets the content type in `headers`. */
 function bodyOf(config: HttpConfig, headers: Record<string, string>, read: Read): string | Buffer | null {
 	if (config.requestBody) {
-		const { arg, contentType, parts, isText, xml } = config.requestBody;
+		const { arg, contentType, parts, otherParts, isText, xml } = config.requestBody;
 		const value = read(arg);
 		// A text is the finished XML document.
 		if (xml && value !== undefined && typeof value !== 'string') return withBody(headers, writeXml(contentType, xml, value, `/${arg}`));
@@ -142,24 +142,22 @@ function bodyOf(config: HttpConfig, headers: Record<string, string>, read: Read)
 			headers['content-type'] = contentType;
 			return inCharset(value, contentType, `/${arg}`);
 		}
-		return value === undefined ? null : write(headers, contentType, value, { at: `/${arg}`, parts });
+		return value === undefined ? null : write(headers, contentType, value, { at: `/${arg}`, parts, otherParts });
 	}
 	if (config.body === undefined) return null;
 	const value = fillJson(config.body, read, budgetOf('a body', MAX_BODY_CHARS));
-	return value === undefined
-		? null
-		: write(headers, headers['content-type'] ?? 'application/json', value, { at: '/body', parts: undefined });
+	return value === undefined ? null : write(headers, headers['content-type'] ?? 'application/json', value, { at: '/body' });
 }
 
 function looseBody(rest: JsonObject, headers: Record<string, string>): string | Buffer | null {
 	if (Object.keys(rest).length === 0) return null;
-	return write(headers, headers['content-type'] ?? 'application/json', rest, { at: '', parts: undefined });
+	return write(headers, headers['content-type'] ?? 'application/json', rest, { at: '' });
 }
 
-type Written = { at: string; parts: NonNullable<HttpConfig['requestBody']>['parts'] | undefined };
+type Written = { at: string } & Omit<Writing, 'spend'>;
 
-function write(headers: Record<string, string>, contentType: string, value: Json, { at, parts }: Written): string | Buffer {
-	return withBody(headers, writeBody(contentType, value, at, { parts, spend: budgetOf('a body', MAX_BODY_CHARS) }));
+function write(headers: Record<string, string>, contentType: string, value: Json, { at, ...parts }: Written): string | Buffer {
+	return withBody(headers, writeBody(contentType, value, at, { ...parts, spend: budgetOf('a body', MAX_BODY_CHARS) }));
 }
 
 function withBody(headers: Record<string, string>, { contentType, content }: Body): string | Buffer {

@@ -33,13 +33,14 @@ const KINDS: readonly (readonly [pattern: RegExp, kind: BodyKind])[] = [
 ];
 const PREFERENCE: readonly BodyKind[] = ['json', 'form', 'multipart', 'text', 'binary', 'xml'];
 
-/** Ranges and misnomers, and the media type that is sent for each. */
-const SENT_AS: Readonly<Record<string, string>> = {
-	'*/*': 'application/json',
-	'application/*': 'application/json',
-	'text/*': 'text/plain',
-	'multipart/*': 'multipart/form-data',
-	'application/form-data': 'multipart/form-data',
+/** The media type that is sent for a range, by the kind of body that it stands for. */
+const SENT_FOR_RANGE: Readonly<Record<BodyKind, string>> = {
+	json: 'application/json',
+	form: 'application/x-www-form-urlencoded',
+	multipart: 'multipart/form-data',
+	text: 'text/plain',
+	binary: 'application/octet-stream',
+	xml: 'application/xml',
 };
 
 /** Returns the preferred media type of a `content` map; null when there is none. */
@@ -68,6 +69,8 @@ function readMediaType(name: string, raw: JsonObject): MediaType | null {
 	if (spelled === null) return null;
 	const essence = mediaTypeOf(spelled);
 	const kind = KINDS.find(([pattern]) => pattern.test(essence))?.[1] ?? 'binary';
-	const contentType = SENT_AS[essence] ?? (essence.includes('*') ? 'application/octet-stream' : spelled);
+	// `application/form-data` is not registered, and means `multipart/form-data`.
+	const isOwnName = !essence.includes('*') && essence !== 'application/form-data';
+	const contentType = isOwnName ? spelled : SENT_FOR_RANGE[kind];
 	return { name: spelled, contentType, kind, raw };
 }

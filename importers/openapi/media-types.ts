@@ -43,11 +43,23 @@ const SENT_FOR_RANGE: Readonly<Record<BodyKind, string>> = {
 	xml: 'application/xml',
 };
 
-/** Returns the preferred media type of a `content` map; null when there is none. */
-export const preferredMediaType = (content: Json | undefined, root: JsonObject): MediaType | null =>
-	rankedMediaTypes(content, root)[0] ?? null;
+/** Returns the preferred media type of a `content` map, of one kind the plainest; null when there is none. */
+export function preferredMediaType(content: Json | undefined, root: JsonObject): MediaType | null {
+	const byRank = (a: MediaType, b: MediaType): number => rankOf(a) - rankOf(b) || rankWithinKind(a, root) - rankWithinKind(b, root);
+	return rankedMediaTypes(content, root).toSorted(byRank)[0] ?? null;
+}
 
 export const rankOf = ({ kind }: MediaType): number => PREFERENCE.indexOf(kind);
+
+/** Ranks media types of one kind, the plainest first. A JSON Patch is a list (RFC 6902 §3): a schema of another type describes no such body. */
+function rankWithinKind({ name, raw }: MediaType, root: JsonObject): number {
+	const essence = mediaTypeOf(name);
+	if (essence === 'application/json') return 0;
+	if (essence.includes('*')) return 3;
+	if (essence !== 'application/json-patch+json') return 1;
+	const at = follow(root, raw['schema']);
+	return 'object' in at && at.object['type'] === 'array' ? 2 : 4;
+}
 
 /** Returns all media types of a `content` map, the preferred one first. Each may be a reference (OpenAPI 3.2 §4.7.1, `mediaTypes`). */
 export function rankedMediaTypes(content: Json | undefined, root: JsonObject): MediaType[] {

@@ -125,6 +125,7 @@ test('the media type that is easiest to fill is preferred, and a range or misnom
 		[['text/plain', 'application/x-www-form-urlencoded'], 'application/x-www-form-urlencoded'],
 		[['application/form-data'], 'multipart/form-data'],
 		[['image/*'], 'application/octet-stream'],
+		[['image/*', 'image/png'], 'image/png'],
 		[['application/*+json'], 'application/json'],
 		[['application/*+xml'], 'application/xml'],
 		[['text/*'], 'text/plain'],
@@ -135,6 +136,24 @@ test('the media type that is easiest to fill is preferred, and a range or misnom
 	] as const) {
 		const operation = await readOne('/x', { requestBody: { content: Object.fromEntries(types.map((type) => [type, {}])) } });
 		assert.equal((operation.definition['requestBody'] as JsonObject)['contentType'], taken, types.join());
+	}
+});
+
+test('of several JSON types the plainest is preferred, and a JSON Patch only where its schema is a list, as RFC 6902 §3 says', async () => {
+	const list = { type: 'array', items: { type: 'object' } };
+	const patch = 'application/json-patch+json';
+	for (const [content, taken] of [
+		[{ [patch]: {}, 'application/merge-patch+json': {}, 'application/strategic-merge-patch+json': {} }, 'application/merge-patch+json'],
+		[{ [patch]: {}, 'text/json': {}, 'application/json; charset=utf-8': {} }, 'application/json; charset=utf-8'],
+		[{ 'application/ld+json': {}, 'application/vnd.api+json': {} }, 'application/ld+json'],
+		[{ [patch]: {}, 'application/*+json': {} }, 'application/json'],
+		[{ 'application/*+json': {}, 'text/json': {} }, 'text/json'],
+		[{ [patch]: { schema: { $ref: '#/components/schemas/Patch' } }, '*/*': {} }, patch],
+		[{ [patch]: { schema: list }, 'application/merge-patch+json': {} }, 'application/merge-patch+json'],
+		[{ [patch]: {}, 'application/xml': {} }, patch],
+	] as const) {
+		const operation = await readOne('/x', { requestBody: { content } }, { components: { schemas: { Patch: list } } });
+		assert.equal((operation.definition['requestBody'] as JsonObject)['contentType'], taken, Object.keys(content).join());
 	}
 });
 

@@ -144,6 +144,7 @@ test('a body is sent in the media type that the operation or the document consum
 		[undefined, ['application/vnd.api+json'], 'application/vnd.api+json'],
 		[['application/xml', 'application/json'], undefined, 'application/json'],
 		[['text/xml'], ['application/json'], 'text/xml'],
+		[['application/json-patch+json', 'application/merge-patch+json'], undefined, 'application/merge-patch+json'],
 		[[], ['text/xml'], 'application/json'],
 	] as const) {
 		const operation = await readOne({ parameters: [body], ...(consumes && { consumes }) }, { ...rest, ...(root && { consumes: root }) });

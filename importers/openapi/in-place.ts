@@ -16,6 +16,8 @@ interface Target {
 }
 
 const LISTS = ['allOf', 'anyOf', 'oneOf'] as const;
+/** Keywords by which a schema describes members of an object. */
+const MEMBERS = ['properties', 'patternProperties', 'additionalProperties', '$ref', ...LISTS];
 const MAX_VISITED = 2_000;
 /** The most schemas that one may apply. The largest unions of real documents apply some hundred. */
 const MAX_APPLIED = 2_000;
@@ -26,6 +28,7 @@ export class InPlace {
 	readonly #root: JsonObject;
 	readonly #targets = new Map<string, Target[]>();
 	readonly #applied = new Map<string, number>();
+	#completed: Set<string> | null = null;
 
 	constructor({ root }: Document) {
 		this.#root = root;
@@ -51,6 +54,21 @@ export class InPlace {
 		return this.#countApplied(pointer, 0) > MAX_APPLIED;
 	}
 
+	/** Tells whether some schema of the document applies the definition beside others that describe members of the same value. */
+	isCompleted(pointer: string): boolean {
+		this.#completed ??= this.#findCompleted();
+		return this.#completed.has(pointer);
+	}
+
+	#findCompleted(): Set<string> {
+		const completed = new Set<string>();
+		for (const schema of objectsIn(this.#root))
+			if (completesParts(schema)) for (const { pointer } of this.#resolve(schema)) completed.add(pointer);
+		// Elements that are added during the iteration are visited too: what a part applies is a part as well.
+		for (const pointer of completed) for (const target of this.#targetsOf(pointer)) completed.add(target.pointer);
+		return completed;
+	}
+
 	#countApplied(pointer: string, chain: number): number {
 		const known = this.#applied.get(pointer);
 		if (known !== undefined) return known;
@@ -66,14 +84,41 @@ export class InPlace {
 		const known = this.#targets.get(pointer);
 		if (known) return known;
 		const at = lookUp(this.#root, pointer);
-		const written = 'fault' in at ? [] : collect(at.value, 'other', 0);
-		const found = written.flatMap(({ pointer: ref, edge }) => {
-			const target = lookUp(this.#root, ref);
-			return 'fault' in target ? [] : [{ pointer: target.pointer, edge }];
-		});
+		const found = 'fault' in at ? [] : this.#resolve(at.value);
 		this.#targets.set(pointer, found);
 		return found;
 	}
+
+	#resolve(schema: Json): Target[] {
+		return collect(schema, 'other', 0).flatMap(({ pointer, edge }) => {
+			const target = lookUp(this.#root, pointer);
+			return 'fault' in target ? [] : [{ pointer: target.pointer, edge }];
+		});
+	}
+}
+
+const describesMembers = (schema: Json): boolean => isObject(schema) && MEMBERS.some((keyword) => Object.hasOwn(schema, keyword));
+
+const described = (list: Json | undefined): Json[] => (Array.isArray(list) ? list.filter(describesMembers) : []);
+
+/** Tells whether a schema applies others that describe members of the same value. */
+export const appliesMembers = (schema: JsonObject): boolean =>
+	typeof schema['$ref'] === 'string' || LISTS.some((keyword) => described(schema[keyword]).length > 0);
+
+/** Tells whether several parts of a schema describe members of the same value. The alternatives of a list are one part. */
+export function completesParts(schema: JsonObject): boolean {
+	const { properties, patternProperties, additionalProperties = false, $ref, allOf, anyOf, oneOf } = schema;
+	const isDescribed = properties !== undefined || patternProperties !== undefined || additionalProperties !== false;
+	const alternatives = [anyOf, oneOf].filter((list) => described(list).length > 0);
+	return Number(isDescribed) + Number(typeof $ref === 'string') + described(allOf).length + alternatives.length > 1;
+}
+
+/** Lists the objects of a document, each once, since aliases of YAML repeat some. */
+function objectsIn(root: JsonObject): JsonObject[] {
+	const seen = new Set<object>([root]);
+	// Elements that are added during the iteration are visited too.
+	for (const value of seen) for (const child of Object.values(value)) if (child !== null && typeof child === 'object') seen.add(child);
+	return [...seen].filter((value): value is JsonObject => !Array.isArray(value));
 }
 
 /** Collects the references of a schema that apply in place, each as often as it is written. */

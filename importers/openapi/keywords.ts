@@ -4,6 +4,7 @@
 
 import { cleanText, isObject, type Json, type JsonObject, quote } from '../../core/index.ts';
 import { isType } from './defaults.ts';
+import { appliesMembers, completesParts } from './in-place.ts';
 import { lookUp } from './references.ts';
 import type { SchemaPosition, Visit } from './schemas.ts';
 
@@ -120,9 +121,19 @@ const readPatternProperties: Reader = (value, visit, position) => {
 const readAdditionalProperties: Reader = (value, visit, position, schema) => {
 	// Names that dropped patterns allowed would count as additional.
 	if (!keepsMembers(schema, visit)) return undefined;
+	if (value !== true && isPart(schema, visit, position)) return undefined;
 	if (value === false) return visit.mode === 'response' ? undefined : false;
 	return value === true ? true : visit.convert(value, visit, inside(position));
 };
+
+/**
+ * Tells whether other schemas describe members of the same value, which would count as additional: those that the schema applies, that are
+ * applied beside it, or that extend it (`discriminator`).
+ */
+function isPart(schema: JsonObject, { self, conversion }: Visit, { edge, around }: SchemaPosition): boolean {
+	if (schema['discriminator'] !== undefined || appliesMembers(schema) || around.some(completesParts)) return true;
+	return edge !== null && self !== null && conversion.inPlace.isCompleted(self);
+}
 
 function keepsMembers({ properties = {}, patternProperties = {} }: JsonObject, visit: Visit): boolean {
 	const isReadable = isObject(properties) && isObject(patternProperties);

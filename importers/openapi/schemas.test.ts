@@ -160,6 +160,56 @@ test('the schema of additional properties is dropped together with a pattern tha
 		assert.ok(admits(await withBody({ type: 'object', patternProperties, additionalProperties }, {}, '3.1.0'), { ab: 1 }));
 });
 
+test('a closed object that other schemas complete accepts the members of all of them', async () => {
+	const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+	const closed = (name: string): JsonObject => ({
+		type: 'object',
+		additionalProperties: false,
+		properties: { [name]: { type: 'string' } },
+	});
+	const open = (name: string): JsonObject => ({ type: 'object', properties: { [name]: { type: 'string' } } });
+	const Base = closed('base');
+	const both = { base: 'x', own: 'y' };
+	const Alias = { oneOf: [ref('Base'), { type: 'object', properties: { other: {} } }] };
+	for (const [schema, version] of [
+		[{ allOf: [ref('Base'), closed('own')] }, '3.0.3'],
+		[{ allOf: [ref('Base'), open('own')] }, '3.0.3'],
+		[{ allOf: [ref('Base')], ...closed('own') }, '3.0.3'],
+		[{ oneOf: [ref('Base'), ref('Base')], ...closed('own') }, '3.0.3'],
+		[{ anyOf: [{ allOf: [ref('Base'), closed('own')] }, { type: 'null' }] }, '3.1.0'],
+		[{ ...ref('Base'), ...closed('own') }, '3.1.0'],
+		[{ allOf: [ref('Alias'), closed('own')] }, '3.0.3'],
+		[{ allOf: [{ ...Base, discriminator: { propertyName: 'base' } }, open('own')] }, '3.0.3'],
+		[{ ...Base, discriminator: { propertyName: 'base' } }, '3.0.3'],
+		[{ allOf: [{ type: 'object', additionalProperties: { type: 'integer' } }, closed('own')] }, '3.0.3'],
+	] as const) {
+		const operation = await withBody(schema, { Base, Alias }, version);
+		assert.ok(admits(operation, both), JSON.stringify(schema));
+		assert.ok(!admits(operation, { base: 1, own: 1 }), JSON.stringify(schema));
+		const below = await withBody({ type: 'array', items: { type: 'object', properties: { it: schema } } }, { Base, Alias }, version);
+		assert.ok(admits(below, [{ it: both }]), JSON.stringify(schema));
+	}
+});
+
+test('a definition that an allOf elsewhere completes is open, and one that is only wrapped stays closed', async () => {
+	const ref = { $ref: '#/components/schemas/Pet' };
+	const Pet = { type: 'object', additionalProperties: false, properties: { name: {} } };
+	const Dog = { allOf: [ref, { type: 'object', properties: { bark: {} } }] };
+	assert.ok(admits(await withBody(ref, { Pet, Dog }), { name: 'x', bark: 1 }));
+	const List = { type: 'object', properties: { pet: ref }, additionalProperties: false };
+	for (const [schema, version] of [
+		[ref, '3.0.3'],
+		[{ allOf: [ref], nullable: true, description: 'x' }, '3.0.3'],
+		[{ allOf: [ref, { required: ['name'] }] }, '3.0.3'],
+		[{ ...Pet, anyOf: [{ required: ['name'] }, { maxProperties: 0 }] }, '3.0.3'],
+		[{ oneOf: [ref, { type: 'null' }] }, '3.1.0'],
+	] as const) {
+		const operation = await withBody(schema, { Pet, List }, version);
+		assert.ok(admits(operation, { name: 'x' }), JSON.stringify(schema));
+		assert.ok(!admits(operation, { name: 'x', bark: 1 }), JSON.stringify(schema));
+	}
+});
+
 test('a negation of a loosened schema is dropped and reported', async () => {
 	const readOnly = { properties: { id: { readOnly: true } }, required: ['id'] };
 	for (const [negated, body] of [

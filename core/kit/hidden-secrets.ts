@@ -2,6 +2,7 @@
 // the request.
 
 import type { OutboundRequest } from '../contract/outbound.ts';
+import { replaceText } from './search/text-search.ts';
 
 /** Shorter secrets occur in ordinary text too often. */
 const MIN_SECRET_CHARS = 6;
@@ -25,7 +26,7 @@ export function secretsAdded(request: OutboundRequest, signed: OutboundRequest, 
 }
 
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-	return secrets.reduce((rest, secret) => (rest.includes(secret) ? rest.replaceAll(secret, HIDDEN) : rest), text);
+	return secrets.reduce((rest, secret) => replaceText(rest, secret, HIDDEN), text);
 }
 
 function secretsOf(name: string, value: string, was: string): string[] {

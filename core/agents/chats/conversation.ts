@@ -3,6 +3,7 @@
 import type { ModelRequest } from '../../contract/models.ts';
 import type { Json } from '../../contract/nouns.ts';
 import type { ChatChunk, ChatMessage, ChatPart, ChatRequest } from '../../contract/providers.ts';
+import { holds } from '../../kit/search/text-search.ts';
 import type { Graph } from '../graph.ts';
 import { parseTemplate } from '../templates.ts';
 
@@ -70,8 +71,7 @@ function messagesFor(messages: readonly ChatMessage[], { system, text, parts = [
 	// A prompt that is the last message of the history beside it is said once.
 	const before = all[at - 1];
 	const isRepeated = before?.role === 'user' && before.content === last.content && last.content === text;
-	const content =
-		parts.length > 0 && last.content.includes(text) ? [{ type: 'text' as const, text: last.content }, ...parts] : last.content;
+	const content = parts.length > 0 && holds(last.content, text) ? [{ type: 'text' as const, text: last.content }, ...parts] : last.content;
 	all.splice(isRepeated ? at - 1 : at, isRepeated ? 2 : 1, { role: 'user', content });
 	return all;
 }

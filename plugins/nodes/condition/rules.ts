@@ -1,7 +1,7 @@
 // The closed list of operators: nothing is evaluated, values are compared.
 
 import { isDeepStrictEqual } from 'node:util';
-import { GatewayError, isObject, type Json } from '../../../core/index.ts';
+import { GatewayError, holds, isObject, type Json } from '../../../core/index.ts';
 
 export const UNARY = ['exists', 'notExists', 'isEmpty', 'isNotEmpty', 'isTrue', 'isFalse'] as const;
 export const OPERATORS = [
@@ -65,9 +65,11 @@ function numberOf(value: Json): number | null {
 
 function has(operator: Operator, whole: Json, part: Json): boolean {
 	if (whole === null) return false;
-	if (Array.isArray(whole)) return whole.some((item) => isDeepStrictEqual(item, part));
+	const isScalar = part === null || typeof part !== 'object';
+	// Most are compared with a scalar, and a deep comparison with each item of a long list takes far longer.
+	if (Array.isArray(whole)) return isScalar ? whole.includes(part) : whole.some((item) => isDeepStrictEqual(item, part));
 	if (typeof whole !== 'string') throw unable(operator, 'a text or a list', whole);
-	return whole.includes(textIn(operator, part));
+	return holds(whole, textIn(operator, part));
 }
 
 /** Numbers and truth values are compared as they are written. */

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import Joi from 'joi';
-import { asGatewayError, type Core, type Json, type JsonSchema, jsonObject, shape, text } from '../../../../core/features.ts';
+import { asGatewayError, type Core, holds, type Json, type JsonSchema, jsonObject, shape, text } from '../../../../core/features.ts';
 
 export interface Expectation {
 	equals?: Json;
@@ -58,7 +58,7 @@ export async function checksOf(
 	if (equals !== undefined) checks.push(verdict('equals', isDeepStrictEqual(output, equals), 'The output is another.'));
 	if (contains) {
 		const seen = (typeof output === 'string' ? output : JSON.stringify(output)).toLowerCase();
-		const absent = contains.filter((one) => !seen.includes(one.toLowerCase()));
+		const absent = contains.filter((one) => !holds(seen, one.toLowerCase()));
 		checks.push(verdict('contains', absent.length === 0, `Not in the output: ${absent.map((one) => JSON.stringify(one)).join(', ')}.`));
 	}
 	if (schema) checks.push(await schemaCheck(output, schema, judging));

@@ -211,19 +211,8 @@ export async function assemble(
 		agents: { of: (call) => agents.desk.of(call) },
 	};
 	const agents = createAgents({
-		...{
-			telemetry,
-			registry,
-			secrets,
-			egress,
-			accountOf,
-			argumentChecks,
-			store,
-			runs,
-			agents: store.agents,
-			recorder,
-			services: () => services,
-		},
+		...{ telemetry, registry, secrets, egress, accountOf, argumentChecks, store, runs, agents: store.agents, recorder, limits },
+		services: () => services,
 		shelfOf: (organizationId, gateways) => runtime.shelfOf(organizationId, gateways),
 	});
 	const tokens = createTokens(config.jwtSecret);

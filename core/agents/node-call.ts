@@ -6,9 +6,11 @@ import type { ClientTools, ItemResult, NodeCall, NodeReference, NodeTools, Suspe
 import type { Caller, Json, JsonObject, ToolRef } from '../contract/nouns.ts';
 import type { ChatChunk } from '../contract/providers.ts';
 import type { RunResult } from '../contract/results.ts';
+import type { Limits } from '../limits/limits.ts';
 import type { RunBudget, Spending } from '../models/spending.ts';
 import { PluginCall } from '../tools/call.ts';
 import type { CallParts, Services } from '../tools/call-parts.ts';
+import type { ToolLimit } from '../tools/entry.ts';
 import { NO_IDENTITY } from '../tools/no-identity.ts';
 import { fill, type Scope } from './templates.ts';
 import { inlineEntry, type ToolboxParts, toolbox } from './toolbox.ts';
@@ -19,6 +21,8 @@ export type NodeVerbs = Pick<NodeCall, 'run' | 'each' | 'suspend' | 'step'>;
 export interface NodeCallParts {
 	services: Services;
 	shelfOf: ToolboxParts['shelfOf'];
+	/** Counts calls of tools that have limits in their gateways. */
+	limits: Pick<Limits, 'ofLaterTool'>;
 	organizationId: string;
 	/** The type of the node. */
 	type: string;
@@ -62,10 +66,12 @@ export class NodeCaller extends PluginCall implements NodeCall {
 	readonly #around: CallParts & { caller: Caller };
 
 	constructor(node: NodeCallParts) {
-		const { services, organizationId, type, agentId, runId, chain, within, signal, spending } = node;
+		const { services, limits, organizationId, type, agentId, runId, chain, within, signal, spending } = node;
+		const caller = callerOf(agentId);
 		const around = {
-			...{ plugin: `node:${type}`, organizationId, gateway: null, caller: callerOf(agentId), shelf: null, identity: NO_IDENTITY },
+			...{ plugin: `node:${type}`, organizationId, gateway: null, caller, shelf: null, identity: NO_IDENTITY },
 			...{ signal, entry: null, listener: null, ofAgent: { runId, chain, within }, spending },
+			countTool: (limit: ToolLimit) => limits.ofLaterTool(limit, caller.subject),
 		};
 		super(services, around);
 		this.#node = node;

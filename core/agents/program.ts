@@ -36,6 +36,7 @@ export interface ProgramParts {
 	/** Tells people of a question; never throws. */
 	tell(question: QuestionRow): Promise<void>;
 	shelfOf: NodeCallParts['shelfOf'];
+	limits: NodeCallParts['limits'];
 	recorder: Pick<Recorder, 'request'>;
 	hearings: { of(ref: string): Hearing | null };
 }
@@ -132,7 +133,8 @@ export class AgentProgram {
 		};
 		const spending: Spending = { budgets: modelBudgets(definition, run.id), spent };
 		return new NodeCaller({
-			...{ services: this.#parts.services(), shelfOf: this.#parts.shelfOf, organizationId: run.organizationId, runId: run.id },
+			...{ services: this.#parts.services(), shelfOf: this.#parts.shelfOf, limits: this.#parts.limits },
+			...{ organizationId: run.organizationId, runId: run.id },
 			...{ type: node.type, agentId, chain, within: runBudgets(definition, run.id), uses: node.uses, scope: at.scope, signal },
 			spending,
 			verbs: node.effect === 'none' ? verbsOf(one, verbs) : noVerbs(node.type),

@@ -42,6 +42,7 @@ export async function toolbox({ services, organizationId, uses, shelfOf, around 
 		async invoke(name, args): Promise<RunResult> {
 			const found = entries.get(name);
 			if (!found) throw new GatewayError('tool_not_found', `There is no tool "${name.slice(0, 128)}" here.`);
+			if (found.entry.limit) await around.countTool?.(found.entry.limit);
 			const { logs: _logs, ...shown } = await services.invoker.run(found.entry, args, {
 				...around,
 				...found.entry.at,

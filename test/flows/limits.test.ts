@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type LimitTable, limitTable } from '../../core/limits/table.ts';
 import { ROUTE_WINDOWS } from '../catalog/limits.ts';
 import { freePort } from '../helpers/ports.ts';
+import { scriptedModels } from '../helpers/scripted-models.ts';
 import {
 	type Account,
 	type Answer,
@@ -285,6 +286,38 @@ test('a change of a tool’s rateLimit is effective within a second, and so is i
 		must(await call('limited', { replica }), 200);
 	}
 });
+
+test('a tool’s rateLimit holds for each agent that calls it at the gateway, by a node or by its model (8.3)', async (t) => {
+	const { account, gateway, asked } = await assign(t, 1);
+	const before = asked();
+	const byName = await addAgent(account, 'tool_call', { gatewayId: gateway.id, toolName: 'limited' });
+	must(await byName.invoke(), 200);
+	assert.equal(must(await byName.invoke(), 422).body.reason, 'rate_limited');
+	assert.equal(asked() - before, 1);
+	const { origin, asked: told } = await scriptedModels(t, ({ messages }, at) =>
+		at < 2 ? { calls: [{ id: `c${at}`, name: 'limited', args: {} }] } : { pieces: [String(messages.at(-1)?.content)] },
+	);
+	const connection = { name: 'Models', provider: 'custom', apiKey: 'key', baseUrl: origin, model: 'small' };
+	const providerId = must(await account.post('/llm-providers', connection), 201).body.data.id;
+	const byModel = await addAgent(account, 'agent', { providerId, prompt: 'Go.', gatewayIds: [gateway.id] });
+	assert.match(must(await byModel.invoke(), 200).body.output, /Too many requests/);
+	assert.deepEqual([told.length, asked() - before], [3, 2], 'the other agent has a limit of its own');
+});
+
+/** Adds an agent with one node between its input and its output. */
+async function addAgent(account: Account, type: string, data: object): Promise<{ invoke(): Promise<Answer> }> {
+	const nodes = [
+		{ id: 'in', type: 'input', data: {} },
+		{ id: 'it', type, data },
+		{ id: 'out', type: 'output', data: {} },
+	];
+	const edges = [
+		{ id: 'a', source: 'in', target: 'it' },
+		{ id: 'b', source: 'it', target: 'out' },
+	];
+	const { id } = must(await account.post('/agents', { name: 'Caller', pipeline: { nodes, edges } }), 201).body.data;
+	return { invoke: () => account.post(`/agents/${id}/invoke`, { input: {} }) };
+}
 
 test('a window ends, and takes as many again', async (t) => {
 	const seconds = 2;

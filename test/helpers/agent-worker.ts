@@ -45,6 +45,7 @@ async function work(): Promise<void> {
 		...{ registry, runs, store, accountOf, agents: store.agents, recorder, secrets: createSecrets(KEY), services: () => services },
 		...{ argumentChecks: createArgumentChecks(accountOf), egress: createEgress({ allow: [] }) },
 		shelfOf: () => Promise.reject(new Error('There are no gateways here.')),
+		limits: { ofLaterTool: () => Promise.reject(new Error('There are no tools here.')) },
 	});
 	await runs.open();
 	process.send?.('open');

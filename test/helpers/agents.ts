@@ -38,7 +38,7 @@ export function agentReplica(
 	opened: AsyncDisposableStack,
 	key?: string,
 ): { engine: AgentEngine; desk: AgentDesk; runs: Runs } {
-	const { store, registry, services, runtime } = core;
+	const { store, registry, services, limits, runtime } = core;
 	const recorder = new Recorder(store, silent);
 	opened.defer(() => recorder.close());
 	const secrets = key === undefined ? core.secrets : createSecrets(key);
@@ -50,7 +50,7 @@ export function agentReplica(
 	opened.defer(() => egress.close());
 	const parts = { registry, secrets, egress, accountOf: services.accountOf, argumentChecks, store, runs, agents: store.agents, recorder };
 	const shelfOf = runtime.shelfOf.bind(runtime);
-	return { ...createAgents({ ...parts, services: () => services, shelfOf }), runs };
+	return { ...createAgents({ ...parts, services: () => services, shelfOf, limits }), runs };
 }
 
 /** @param options.isDesk it starts, follows and answers runs, and runs none */

@@ -22,7 +22,7 @@ import { Members } from '../../core/identity/members.ts';
 import { createResets } from '../../core/identity/password-resets.ts';
 import { createJobs } from '../../core/jobs/jobs.ts';
 import { createLanes } from '../../core/lanes/lanes.ts';
-import { createLimits } from '../../core/limits/limits.ts';
+import { createLimits, type Limits } from '../../core/limits/limits.ts';
 import type { LimitTable } from '../../core/limits/table.ts';
 import { createWindows } from '../../core/limits/windows.ts';
 import { createMail } from '../../core/mail/mail.ts';
@@ -81,6 +81,7 @@ export interface TestCore extends AsyncDisposable {
 	registry: Registry;
 	secrets: Secrets;
 	services: Services;
+	limits: Limits;
 	runtime: Runtime;
 	members: Members;
 	/** The lines of tools that have run. */
@@ -221,7 +222,21 @@ export async function startCore({
 	};
 	const owned = opened.move();
 	const dispose = () => owned.disposeAsync();
-	return { store, server, config, registry, secrets, services, runtime, members, runs, lines, logIn, [Symbol.asyncDispose]: dispose };
+	return {
+		store,
+		server,
+		config,
+		registry,
+		secrets,
+		services,
+		limits,
+		runtime,
+		members,
+		runs,
+		lines,
+		logIn,
+		[Symbol.asyncDispose]: dispose,
+	};
 }
 
 const management = (routes: ServerRoute[], prepare: (server: Server) => void): HapiPlugin<undefined> => ({

@@ -4,6 +4,7 @@
 import type { Json } from '../contract/nouns.ts';
 import type { ModelUse } from '../contract/results.ts';
 import { isObject } from '../kit/json.ts';
+import { inDollars } from '../models/costs.ts';
 import type { RunFault } from '../store/store.ts';
 import type { TraceEntry } from './agents.ts';
 
@@ -33,6 +34,7 @@ export type Traced = {
 	/** The characters of an output that is not kept. */
 	cut?: number;
 	tokens?: number;
+	/** Millionths of a US dollar; null when unknown. */
 	cost?: number | null;
 };
 
@@ -133,6 +135,6 @@ export function shownEntry(entry: Traced, output: Json, isFull: boolean): TraceE
 		output: isTruncated ? (cut === undefined ? JSON.stringify(output).slice(0, MAX_SHOWN_CHARS) : null) : output,
 		isTruncated,
 		...(tokens !== undefined && { tokensUsed: tokens }),
-		...(cost !== undefined && { cost }),
+		...(cost !== undefined && { cost: cost === null ? null : inDollars(cost) }),
 	};
 }

@@ -153,7 +153,7 @@ test('executions are listed by status and trigger, and shown with their input, o
 		],
 	);
 	const one = must(await account.get(`${path}/executions/${done.executionId}/trace?key=say`), 200).body.data.trace;
-	assert.deepEqual([one.length, one[0].nodeId, one[0].tokensUsed], [1, 'say', 1234]);
+	assert.deepEqual([one.length, one[0].nodeId, one[0].tokensUsed, one[0].cost], [1, 'say', 1234, whole.cost]);
 	assert.equal((await account.get(`${path}/executions/${done.executionId}/trace?key=other`)).status, 404);
 	const other = await makeAgent();
 	assert.equal((await account.get(`${other.path}/executions/${done.executionId}`)).status, 404);

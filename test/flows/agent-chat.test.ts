@@ -102,6 +102,27 @@ for (const [name, modelOf] of Object.entries(MODELS)) {
 	});
 }
 
+test('text before calls of the agent’s own tools is streamed, whatever reason the model’s server gives for their end', async (t) => {
+	const tool = { name: 'look', type: 'javascript', code: 'return "here"', annotations: { readOnlyHint: true } };
+	const toolId = must(await account.post(`/organizations/${account.organization.id}/tools`, tool), 201).body.data.id;
+	// Gemini's endpoint for OpenAI's clients ends them with "stop".
+	for (const reason of ['tool_calls', 'stop', 'length']) {
+		const said = ({ messages }: AskedModel): Said =>
+			messages.at(-1)?.role === 'tool'
+				? { pieces: ['It is ', 'here.'] }
+				: { pieces: ['Let me look.'], calls: [{ id: 'a', name: 'look', args: {} }], reason };
+		const { id } = await addChatAgent(t, account, said, { data: { toolIds: [toolId] } });
+		const ai = new OpenAI({ baseURL: baseURL(id), apiKey: account.token, maxRetries: 0 });
+		const stream = await ai.chat.completions.create({ model: 'any', messages: [{ role: 'user', content: 'Where?' }], stream: true });
+		let [text, end] = ['', ''];
+		for await (const { choices } of stream) {
+			text += choices[0]?.delta.content ?? '';
+			end = choices[0]?.finish_reason ?? end;
+		}
+		assert.deepEqual([text, end], ['Let me look.\n\nIt is here.', 'stop'], reason);
+	}
+});
+
 // ── wishes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 type Body = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'messages'>;

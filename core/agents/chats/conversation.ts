@@ -79,9 +79,12 @@ function messagesFor(messages: readonly ChatMessage[], { system, text, parts = [
 /** Passes an answer on, and lets a client hear its text. */
 export async function* heard(chunks: AsyncIterable<ChatChunk>, hearing: Hearing): AsyncGenerator<ChatChunk> {
 	hearing.begins();
+	let calls = false;
 	for await (const chunk of chunks) {
 		if (chunk.type === 'text') hearing.text(chunk.text);
-		else if (chunk.type === 'end') hearing.ends(chunk.reason);
+		else if (chunk.type === 'tool_call') calls = true;
+		// An answer with calls is followed by another one, whatever reason its provider gives.
+		else if (chunk.type === 'end') hearing.ends(calls ? 'tool_calls' : chunk.reason);
 		yield chunk;
 	}
 }

@@ -108,6 +108,23 @@ test('The same call finds the run again that waits; another call, another caller
 	);
 });
 
+test('A run that failed, or was left, is found by no further call', async (t) => {
+	const runs: (string | undefined)[] = [];
+	const faults = [null, new GatewayError('upstream_failed', 'It was rejected.'), new Error('It was cancelled.')];
+	const agents: AgentRuns = {
+		async run(_agentId, _input, { resume, answer } = {}) {
+			const fault = faults[runs.push(resume) - 1] ?? null;
+			if (fault === null) await answer?.(QUESTION);
+			throw fault ?? new GatewayError('conflict', 'It waits for an approval.');
+		},
+	};
+	const call = callOf(t, { agents, ask: async () => 'later' });
+	for (let time = 0; time < 4; time++) await assert.rejects(agent.execute({ n: 1 }, CONFIG, call));
+	assert.deepEqual(runs, [undefined, 'e1', undefined, undefined]);
+	await assert.rejects(agent.execute({ n: 1 }, CONFIG, call));
+	assert.equal(runs.at(-1), 'e1', 'the next one that waits is found');
+});
+
 test('Callers without a name share no run', async (t) => {
 	const { agents, runs } = asking();
 	const call = callOf(t, { agents, caller: { subject: 'anonymous' } });

@@ -67,13 +67,19 @@ const WAITS_MS = 600_000;
 async function run(args: JsonObject, agentId: string, call: Call, signal: AbortSignal): Promise<Json> {
 	const key = waitingKey(args, agentId, call);
 	const resume = key === null ? null : await call.kv.get(key);
+	let isWaiting = false;
 	const answer = async (question: AgentQuestion): Promise<Json> => {
 		if (key !== null) await call.kv.put(key, question.executionId, WAITS_MS);
-		return ask(question, call);
+		const given = await ask(question, call);
+		isWaiting = given === null;
+		return given;
 	};
-	const output = await call.agents.run(agentId, args, { signal, answer, ...(resume !== null && { resume }) });
-	if (key !== null) await call.kv.drop(key);
-	return output;
+	try {
+		return await call.agents.run(agentId, args, { signal, answer, ...(resume !== null && { resume }) });
+	} finally {
+		// A run that has ended, however it did, has told its result by now.
+		if (key !== null && !isWaiting) await call.kv.drop(key);
+	}
 }
 
 /** Callers without a name are not told apart. */

@@ -54,12 +54,13 @@ SELECT $3, o.organization_id, o.account_id, o.kind, o.trigger, o.definition, o.i
 FROM runs o WHERE o.organization_id = $1 AND o.id = $2
 RETURNING ${RUN}, r.account_id AS "accountId"`;
 const FORK_AT = `SELECT started_at AS "at" FROM run_steps WHERE organization_id = $1 AND run_id = $2 AND key = $3`;
-// Without a step to fork at, the failed ones are tried again; before that step, they are a part of its past.
+// Without a step to fork at, the failed ones are tried again; before that step, they are a part of its past. A sleep that is over is kept by its time;
+// an event that has not come is waited for anew, for as long as at first.
 const FORK_STEPS = `
 INSERT INTO run_steps (organization_id, run_id, key, attempt, status, once, output, error, until, started_at, finished_at)
 SELECT organization_id, $3, key, 0, status, once, output, error, until, started_at, finished_at FROM run_steps
 WHERE organization_id = $1 AND run_id = $2 AND key IS DISTINCT FROM $4 AND ($5::timestamptz IS NULL OR started_at <= $5) AND (
-	status = 'done' AND ($5 IS NULL OR finished_at <= $5) OR status = 'failed' AND finished_at <= $5 OR until <= coalesce($5, now())
+	status = 'done' AND ($5 IS NULL OR finished_at <= $5) OR status = 'failed' AND finished_at <= $5 OR until <= coalesce($5, now()) AND NOT starts_with(key, 'event:')
 )`;
 const FORK_SIGNALS = `
 INSERT INTO run_signals (organization_id, run_id, name, payload, created_at)

@@ -122,9 +122,22 @@ const KINDS: Kinds = {
 			}),
 		{ perAccount: 2, places: 5 },
 	],
+	asking: [
+		async (run) => {
+			await run.sleep('nap', waitMs);
+			const bad = run.step('bad', async () => {
+				if (failures-- <= 0) return;
+				await until(async () => (await desk.runs.steps(place(run))).some(({ key }) => key === 'event:approve'), 'it waits');
+				throw new GatewayError('upstream_failed', 'The upstream is away.');
+			});
+			const [answer] = await Promise.all([run.event('approve', { timeoutMs: waitMs }), bad]);
+			return answer;
+		},
+	],
 	buggy: [() => Promise.reject(new TypeError('secret'))],
 };
 let failures = 1;
+let waitMs = 0;
 
 before(async () => {
 	store = await testStore();
@@ -287,6 +300,24 @@ test('a fork begins with what was finished, from the failed step or from a named
 	assert.deepEqual(effectsOf(earlier.id), ['good', 'bad', 'last']);
 	await assert.rejects(desk.runs.fork(place(retried), { from: 'nothing' }), { code: 'not_found' });
 });
+
+for (const [what, faults, ms, code] of [
+	['nobody answered in time', 0, 20, 'timed_out'],
+	['another step failed while it was open', 1, 1_500, 'upstream_failed'],
+] as const)
+	test(`a fork asks anew where ${what}, and sleeps no more`, async () => {
+		[waitMs, failures] = [ms, faults];
+		const run = await start('asking');
+		assert.equal((await ended(run)).error?.code, code);
+		await sleep(ms);
+		waitMs = NEVER_MS;
+		const retried = await desk.runs.fork(place(run));
+		const isLeft = async () => ['waiting', 'failed'].includes((await desk.runs.get(place(retried)))?.status ?? '');
+		await until(isLeft, 'it is left');
+		assert.equal((await desk.runs.get(place(retried)))?.status, 'waiting');
+		assert.equal(await desk.runs.signal(place(retried), 'approve', 'yes'), true);
+		assert.equal((await ended(retried)).output, 'yes');
+	});
 
 test('a kind is defined once, by a plain name, before the start', () => {
 	const program = () => Promise.resolve(null);

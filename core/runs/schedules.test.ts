@@ -50,7 +50,7 @@ test('a due time starts a run, a missed one only if the schedule says so, one of
 	assert.equal(starts({ ...DUE, lateMs: 61_000, missed: 'once' }), true);
 	assert.equal(starts({ ...DUE, isBusy: true }), true);
 	assert.equal(starts({ ...DUE, isBusy: true, overlap: 'skip' }), false);
-	assert.equal(starts({ ...DUE, lateMs: 61_000, overlap: 'queue' }), true);
+	assert.equal(starts({ ...DUE, lateMs: 61_000, overlap: 'queue' }), false);
 });
 
 test('a next time is after the one that it is asked about, in the hours that clocks repeat too', () => {

@@ -55,8 +55,7 @@ function parse(cron: string, timeZone: string): Cron {
 /** Tells whether a due time starts a run. */
 export const starts = ({ overlap, missed, isBusy, lateMs }: Pick<DueSchedule, 'overlap' | 'missed' | 'isBusy' | 'lateMs'>): boolean => {
 	if (overlap === 'skip' && isBusy) return false;
-	// A time that had to wait for the run before it is late, not missed.
-	return overlap === 'queue' || missed === 'once' || lateMs <= MISSED_MS;
+	return missed === 'once' || lateMs <= MISSED_MS;
 };
 
 type Due = Pick<RunQueue, 'dueSchedules' | 'fire'>;

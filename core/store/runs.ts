@@ -167,7 +167,7 @@ export interface RunSchedule {
 
 export interface DueSchedule extends RunSchedule {
 	dueAt: Date;
-	/** The milliseconds since then, by the clock of the database. */
+	/** The milliseconds since then, or since the end of the run that it had to wait for, by the clock of the database. */
 	lateMs: number;
 	/** Whether a run of it is under way. */
 	isBusy: boolean;

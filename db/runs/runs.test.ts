@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { starts } from '../../core/runs/schedules.ts';
 import type { ClaimedRun, FinishedStep, NewRun, Run, RunKind, RunSchedule, RunSignal, Topic } from '../../core/store/store.ts';
 import { marks, until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
@@ -373,7 +374,14 @@ test('a due time is taken once; the next one waits for the run if the schedule s
 	const { run, hold } = await claimOne({ ...kindOf(), kind });
 	assert.deepEqual([run.trigger, run.schedule, run.scheduledFor, run.definition], ['schedule', 'k', due, { version: 1 }]);
 	await store.runQueue.end(hold, { status: 'succeeded', output: null });
-	assert.equal((await store.runQueue.dueSchedules([kind], null))[0]?.dueAt.getTime(), next.getTime());
+	const [after = assert.fail()] = await store.runQueue.dueSchedules([kind], null);
+	assert.equal(after.dueAt.getTime(), next.getTime());
+	const skips = { missed: 'skip' } as const;
+	assert.deepEqual(
+		[starts({ ...found, ...skips }), starts({ ...after, ...skips })],
+		[false, true],
+		'the time that had to wait is not missed',
+	);
 	await store.runQueue.putSchedule({ ...schedule, cron: '0 10 * * *' }, new Date('2099-01-01T10:00:00Z'));
 	assert.deepEqual(await store.runQueue.dueSchedules([kind], null), [], 'a changed one gets a new time');
 });

@@ -15,10 +15,14 @@ ON CONFLICT (organization_id, key) DO UPDATE SET kind = excluded.kind, cron = ex
 	next_at = CASE WHEN (s.cron, s.time_zone) = (excluded.cron, excluded.time_zone) THEN s.next_at ELSE excluded.next_at END`;
 
 const BUSY = 'EXISTS (SELECT FROM runs r WHERE r.organization_id = s.organization_id AND r.schedule = s.key AND r.finished_at IS NULL)';
+// A time that had to wait for the run before it is late, not missed, from the end of that run on.
+const WAITED_UNTIL = `CASE WHEN s.overlap = 'queue' THEN (
+	SELECT max(r.finished_at) FROM runs r WHERE r.organization_id = s.organization_id AND r.schedule = s.key AND r.finished_at > s.next_at
+) END`;
 /** The schedules that are due. */
 export const DUE = `
 SELECT s.organization_id AS "organizationId", s.key, s.kind, s.cron, s.time_zone AS "timeZone", s.missed, s.overlap, s.definition, s.input,
-	s.next_at AS "dueAt", (extract(epoch FROM now() - s.next_at) * 1000)::float8 AS "lateMs", ${BUSY} AS "isBusy"
+	s.next_at AS "dueAt", (extract(epoch FROM now() - greatest(s.next_at, ${WAITED_UNTIL})) * 1000)::float8 AS "lateMs", ${BUSY} AS "isBusy"
 FROM run_schedules s
 WHERE s.next_at <= now() AND s.kind = ANY($1) AND NOT (s.overlap = 'queue' AND ${BUSY})
 	AND (s.next_at, s.organization_id, s.key) > ($2::timestamptz, $3::uuid, $4::text)

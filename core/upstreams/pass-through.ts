@@ -53,13 +53,27 @@ export const PASS_THROUGH = Joi.array()
 	)
 	.example([{ from: 'x-pets-token', to: 'authorization' }]);
 
+type Method = Pick<AuthMethod, 'name' | 'config' | 'secretHeaders'>;
+
 /** Refuses headers in which a method looks for its credential by default. @throws validation_failed */
-export function assertPassable(passThrough: readonly PassedHeader[], methods: readonly Pick<AuthMethod, 'name' | 'secretHeaders'>[]): void {
-	const taken = namesOf(methods.map((plugin) => ({ plugin, config: {} })));
+export function assertPassable(passThrough: readonly PassedHeader[], methods: readonly Method[]): void {
+	if (passThrough.length === 0) return;
+	const taken = new Set(methods.flatMap(defaultHeaders));
 	for (const [index, { from }] of passThrough.entries()) {
 		const at = `/passThrough/${index}/from`;
 		if (taken.has(from))
 			throw invalid(at, `"passThrough[${index}].from" must be another header: ${from} identifies callers to the gateway.`);
+	}
+}
+
+/** Returns the headers that a method names by the defaults of its config; none if it needs more than those: `passedOn` asks by a gateway's own. */
+function defaultHeaders(plugin: Method): string[] {
+	try {
+		// Joi fills the defaults in, also where a field without one is missing.
+		const config: JsonObject = plugin.config.validate({}, { abortEarly: false }).value;
+		return [...namesOf([{ plugin, config }])];
+	} catch {
+		return [];
 	}
 }
 

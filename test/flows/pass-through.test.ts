@@ -2,6 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import Joi from 'joi';
+import type { AuthMethod } from '../../core/index.ts';
+import { startGatehouse } from '../../testing/index.ts';
 import { alternating, modernDriver } from '../helpers/a2a.ts';
 import { until } from '../helpers/clock.ts';
 import { type Connected, connectApi, get } from '../helpers/connected.ts';
@@ -243,6 +246,31 @@ describe('the mapping', () => {
 				const made = { name: 'b', type: 'openapi', baseUrl: 'https://pets.example.com', passThrough: [both(field, name)] };
 				must(await account.post('/apis', made), 400);
 			}
+	});
+
+	test('is judged by the headers in which loaded methods look by default, and no method fails it', async () => {
+		const header = Joi.string().default('x-passphrase').description('The header that holds it.');
+		const passphrase = Joi.string().required().meta({ secret: true }).description('The passphrase.');
+		const method = (name: string, secretHeaders: (config: { header: string; passphrase: string }) => string[]) =>
+			({
+				...{ kind: 'auth', api: 1, name, summary: 'Admits nobody.' },
+				config: Joi.object({ header, passphrase }),
+				authenticate: async () => null,
+				secretHeaders,
+			}) satisfies AuthMethod<{ header: string; passphrase: string }>;
+		const plugins = [
+			method('by_header', ({ header }) => [header]),
+			method('by_passphrase', ({ passphrase }) => [passphrase.toLowerCase()]),
+			method('by_nothing', ({ passphrase }) => [passphrase]),
+		];
+		await using gatehouse = await startGatehouse({ plugins });
+		const owner = await gatehouse.register();
+		const made = { name: 'Pets', type: 'openapi', baseUrl: 'https://pets.example.com' };
+		const { id } = must(await owner.send('POST', '/apis', made), 201).body.data;
+		must(await owner.send('PATCH', `/apis/${id}`, { description: 'Pets.' }), 200);
+		must(await owner.send('PATCH', `/apis/${id}`, { passThrough: OWN }), 200);
+		const refused = must(await owner.send('PATCH', `/apis/${id}`, { passThrough: [both('from', 'X-Passphrase')] }), 400);
+		assert.equal(refused.body.details[0].path, '/passThrough/0/from');
 	});
 
 	test('refuses two for one header, more than ten, and what is no mapping', async () => {

@@ -86,10 +86,13 @@ export function asGatewayError(error: unknown): GatewayError | null {
 
 /** A plugin broke its contract: answered as `internal`, and logged. The message names the plugin and what was expected of it. */
 export class PluginFault extends Error {
-	/** @param plugin `kind:name` */
+	/** `kind:name`. */
+	readonly plugin: string;
+
 	constructor(plugin: string, sentence: string) {
 		super(`${plugin}: ${sentence}`);
 		this.name = 'PluginFault';
+		this.plugin = plugin;
 	}
 }
 

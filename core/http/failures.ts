@@ -2,7 +2,7 @@
 // threw.
 
 import type { Request, ResponseObject } from '@hapi/hapi';
-import { asGatewayError, type ErrorDetail, GatewayError } from '../contract/errors.ts';
+import { asGatewayError, type ErrorDetail, GatewayError, PluginFault } from '../contract/errors.ts';
 import type { Log } from '../contract/nouns.ts';
 import { validateHeaderName, validateHeaderValue } from '../process/node-http.ts';
 import { describeThrown } from '../process/strays.ts';
@@ -37,13 +37,14 @@ export function describeError(thrown: Error & { output?: { statusCode: number } 
 	return unforeseen(thrown, request, log);
 }
 
-/** Logs an error under the plugin that serves the request. */
+/** Logs an error under the plugin whose fault it is, or else the one that serves the request. */
 function unforeseen(thrown: Error, request: Request, log: Log): GatewayError {
 	const { feature } = request.route.settings.plugins as { feature?: string };
 	const servedBy = request.plugins.servedBy ?? (feature === undefined ? {} : { plugin: `feature:${feature}` });
 	const fields = {
 		requestId: request.info.id,
 		...servedBy,
+		...(thrown instanceof PluginFault && { plugin: thrown.plugin }),
 		error: describeThrown(thrown),
 		cause: thrown.cause === undefined ? '' : describeThrown(thrown.cause),
 	};

@@ -5,7 +5,7 @@ import type { ModelAnswer } from '../contract/models.ts';
 import type { ChatChunk } from '../contract/providers.ts';
 
 /** Characters of an answer, with its reasoning and the arguments of its tool calls: more than any model writes. */
-const MAX_CHARS = 4 * 1024 * 1024;
+export const MAX_CHARS = 4 * 1024 * 1024;
 /** Pieces of an answer, each of which costs CPU, however small. */
 const MAX_CHUNKS = 250_000;
 /** Tool calls of one answer. */

@@ -3,13 +3,25 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import Joi from 'joi';
 import { textOf } from '../../test/helpers/egress.ts';
 import { modelsAt, PROVIDER_ID } from '../../test/helpers/model-connections.ts';
 import { COARSE, modelServer } from '../../test/helpers/models.ts';
 import { httpUpstream } from '../../test/helpers/upstream.ts';
-import { asGatewayError } from '../contract/errors.ts';
+import { asGatewayError, PluginFault } from '../contract/errors.ts';
+import type { ChatChunk, LlmProvider, ModelPrices, Usage } from '../contract/providers.ts';
 import type { ModelUse } from '../contract/results.ts';
 import { UsageMeter } from './spending.ts';
+
+const CONFIG = Joi.object({ baseUrl: Joi.string().description('Its address.'), apiKey: Joi.string().description('Its key.') });
+
+/** A provider whose answer is these chunks, whatever the contract says of them. */
+const answering = (...chunks: unknown[]): LlmProvider => ({
+	...{ kind: 'provider', api: 1, name: 'odd', summary: 'Answers what a test gives it.', config: CONFIG },
+	async *chat() {
+		yield* chunks as ChatChunk[];
+	},
+});
 
 const ASKED = { providerId: PROVIDER_ID, messages: [{ role: 'user' as const, content: 'x' }] };
 const PRICES = { 'small-2026': { input: 2e6, output: 10e6, cached: 1e6 }, small: { input: 2e6, output: 10e6 } };
@@ -201,4 +213,81 @@ test('an event without an end is refused, and what ends often is read on', async
 		'stop',
 	);
 	assert.equal((await modelsAt(t, many.origin).models.ask(ASKED)).text.length, 20_000);
+});
+
+const BUDGETED = { provider: 'odd', prices: PRICES, budget: { perMonth: 100 } };
+const USAGE = { inputTokens: 100, outputTokens: 10, cachedTokens: 0, costMicroUsd: null };
+const END = { type: 'end', reason: 'stop', model: 'small-2026', usage: USAGE };
+
+const ODD: [chunk: unknown, said: RegExp][] = [
+	[null, /must be an object of type text, reasoning, tool_call, end/],
+	['text', /must be an object of type/],
+	[{ type: 'constructor', text: 'x' }, /must be an object of type/],
+	[{ type: 'text' }, /must have a string as text/],
+	[{ type: 'tool_call', index: 0.5, text: '' }, /must have an integer of 0 or more as index/],
+	[{ type: 'tool_call', index: 0, text: '{}', name: 7 }, /must have strings as text, id and name/],
+	[{ ...END, reason: 'eos' }, /must have one of stop, length, tool_calls, content_filter as reason/],
+	[{ ...END, model: 7 }, /must have a string as model/],
+	[{ ...END, model: {} }, /must have a string as model/],
+	[{ ...END, usage: 'many' }, /must have an object or null as usage/],
+	[{ ...END, usage: { ...USAGE, inputTokens: 1.5 } }, /must have an integer of 0 or more as usage.inputTokens/],
+	[{ ...END, usage: { ...USAGE, outputTokens: Number.NaN } }, /as usage.outputTokens/],
+	[{ ...END, usage: { ...USAGE, cachedTokens: undefined } }, /as usage.cachedTokens/],
+	[{ ...END, usage: { ...USAGE, writtenTokens: 'many' } }, /as usage.writtenTokens/],
+	[{ ...END, usage: { ...USAGE, hourTokens: -1 } }, /as usage.hourTokens/],
+	[{ ...END, usage: { ...USAGE, costMicroUsd: Number.POSITIVE_INFINITY } }, /as usage.costMicroUsd/],
+	[{ ...END, kept: 'signature' }, /must have a JSON object as kept/],
+	[{ ...END, kept: { a: 1n } }, /must have a JSON object as kept: it \/a is a bigint/],
+];
+
+test('a chunk that breaks the contract is a fault of the plugin, and the call is counted', async (t) => {
+	for (const [chunk, said] of ODD)
+		for (const before of [[], [{ type: 'text', text: 'x' }]]) {
+			const plugin = answering(...before, chunk);
+			const { models, settled, reserved } = modelsAt(t, 'https://models.example.com', { ...BUDGETED, plugin });
+			await assert.rejects(models.ask(ASKED), (fault) => {
+				assert.ok(fault instanceof PluginFault);
+				assert.match(fault.message, /^provider:odd: a chunk of chat /);
+				assert.match(fault.message, said);
+				return true;
+			});
+			assert.deepEqual(
+				settled.map((usage) => (usage as Usage).costMicroUsd),
+				reserved,
+				String(said),
+			);
+		}
+});
+
+test('a usage without a cost is priced, and one that is missing is unknown', async (t) => {
+	const { costMicroUsd: _none, ...tokens } = USAGE;
+	const usageOf = async (usage: unknown) =>
+		(await modelsAt(t, 'https://models.example.com', { ...BUDGETED, plugin: answering({ ...END, usage }) }).models.ask(ASKED)).usage;
+	assert.deepEqual(await usageOf(tokens), { ...USAGE, costMicroUsd: 100 * 2 + 10 * 10 });
+	assert.deepEqual(await usageOf({ ...USAGE, costMicroUsd: 7 }), { ...USAGE, costMicroUsd: 7 });
+	for (const none of [null, undefined]) assert.equal(await usageOf(none), null);
+});
+
+test('prices that are none are a fault of the plugin before anything is sent, and no model inherits one', async (t) => {
+	let sent = 0;
+	const priced = (prices: unknown): LlmProvider => ({
+		...answering(),
+		// biome-ignore lint/correctness/useYield: it ends before its first chunk
+		async *chat() {
+			sent += 1;
+		},
+		prices: () => prices as ModelPrices,
+	});
+	for (const [prices, name] of [
+		[7, 'input'],
+		[{ input: 1 }, 'output'],
+		[{ input: 1, output: Number.NaN }, 'output'],
+		[{ input: 1, output: 1, cached: '1' }, 'cached'],
+	] as const) {
+		const { models } = modelsAt(t, 'https://models.example.com', { ...BUDGETED, prices: null, plugin: priced(prices) });
+		await assert.rejects(models.ask(ASKED), new RegExp(`^PluginFault: provider:odd: the prices of a model .* as ${name}\\.$`));
+	}
+	const { models } = modelsAt(t, 'https://models.example.com', { ...BUDGETED, plugin: priced(null) });
+	assert.equal(await codeOf(models.ask({ ...ASKED, model: 'constructor' })), 'conflict');
+	assert.equal(sent, 0);
 });

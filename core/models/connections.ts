@@ -22,6 +22,7 @@ import { OutboundRun } from '../upstreams/outbound.ts';
 import { bounded, whole } from './answers.ts';
 import { isBudgeted, withinBudget } from './budgets.ts';
 import { CallTime, LONGEST_MS } from './call-time.ts';
+import { checkChunk } from './check-provider.ts';
 import { costOf } from './costs.ts';
 import { limited, mostOf } from './estimate.ts';
 import { type CallOrigin, lineOf, refusedLine } from './logged-calls.ts';
@@ -161,7 +162,8 @@ export class ModelConnections {
 			for await (const chunk of repeated(attempt, { ...time, mayRepeat })) {
 				hasBegun = true;
 				time.heard();
-				if (chunk.type === 'end') usage = chunk.usage && { ...chunk.usage, costMicroUsd: await priced(chunk.usage, chunk.model) };
+				checkChunk(`provider:${provider.name}`, chunk);
+				if (chunk.type === 'end') usage = chunk.usage ? { ...chunk.usage, costMicroUsd: await priced(chunk.usage, chunk.model) } : null;
 				if (chunk.type === 'end') outcome = 'success';
 				yield chunk.type === 'end' ? { ...chunk, usage } : chunk;
 			}

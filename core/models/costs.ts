@@ -4,6 +4,7 @@
 import type { LlmProvider, ModelPrices, Usage } from '../contract/providers.ts';
 import { lazy } from '../kit/lazy.ts';
 import type { LlmProviderRow } from '../store/store.ts';
+import { checkPrices } from './check-provider.ts';
 
 /** The list is some megabytes, which few services need. */
 const list = lazy(() => import('@pydantic/genai-prices'));
@@ -22,10 +23,15 @@ export async function costOf(
 	{ model, asked, config, usage }: { model: string; asked: string; config: unknown; usage: Usage | null },
 ): Promise<number | null> {
 	if (!usage) return null;
-	if (usage.costMicroUsd !== null) return usage.costMicroUsd;
-	const own = row.prices?.[model] ?? row.prices?.[asked] ?? provider.prices?.(model, config) ?? provider.prices?.(asked, config);
+	if (typeof usage.costMicroUsd === 'number') return usage.costMicroUsd;
+	const told = (name: string): ModelPrices | null => checkPrices(`provider:${provider.name}`, provider.prices?.(name, config));
+	const own = ownPrices(row, model) ?? ownPrices(row, asked) ?? told(model) ?? told(asked);
 	return own ? byPrices(own, usage) : ((await listed(row.provider, model, usage)) ?? (await listed(row.provider, asked, usage)));
 }
+
+/** An own property only, since every object inherits names such as `constructor`. */
+const ownPrices = ({ prices }: Pick<Pricing, 'prices'>, model: string): ModelPrices | null =>
+	prices && Object.hasOwn(prices, model) ? (prices[model] ?? null) : null;
 
 function byPrices({ input, output, cached = input, written = input, hour = written }: ModelPrices, usage: Usage): number {
 	const { inputTokens, outputTokens, cachedTokens, writtenTokens = 0, hourTokens = 0 } = usage;

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type InstalledPackages, installPackages } from '../helpers/packages.ts';
+import { administer } from '../helpers/postgres.ts';
 import {
 	type Account,
 	type Answer,
@@ -149,6 +150,32 @@ for (const [name, said] of RESULTS) {
 		assert.equal(next[0].text, 'done');
 	});
 }
+
+const ENDS: [name: string, said: RegExp][] = [
+	['half a token', /an integer of 0 or more as usage\.inputTokens/],
+	['many tokens', /an integer of 0 or more as usage\.inputTokens/],
+	['no number', /an integer of 0 or more as usage\.outputTokens/],
+	['model 7', /a string as model/],
+	['nothing', /an object of type text, reasoning, tool_call, end/],
+];
+test('a provider’s fault is a 500 that names it, and the call is counted', async () => {
+	const prices = { small: { input: 2, output: 10 } };
+	const body = { name: 'Odd', provider: 'unruly_model', model: 'small', prices, configuration: { maxTokens: 10 } };
+	const { id } = must(await account.post('/llm-providers', { ...body, budget: { perMonth: 1 } }), 201).body.data;
+	const say = (message: string): Promise<Answer> => account.post(`/llm-providers/${id}/chat`, { message });
+	let cost = 0;
+	for (const [name, said] of ENDS) {
+		lines = [];
+		isOurFault(await say(name), 'provider:unruly_model', said);
+		const { totalCost } = must(await account.get(`/llm-providers/${id}`), 200).body.data;
+		assert.ok(totalCost > cost, name);
+		cost = totalCost;
+	}
+	const { data } = must(await say('good'), 200).body;
+	assert.deepEqual([data.message, data.model, data.cost], ['x', 'small', (10 * 2 + 10) / 1_000_000]);
+	const left = await administer(service.config.database ?? assert.fail(), `SELECT id FROM llm_reservations WHERE provider_id = '${id}'`);
+	assert.deepEqual(left, []);
+});
 
 test('a result of 50 MB is a failed run that says so', async () => {
 	const { content, isError } = must(await ask('POST', { path: '/run/50%20MB' }), 200).body;

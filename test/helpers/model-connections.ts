@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { Models } from '../../core/contract/models.ts';
+import type { LlmProvider } from '../../core/contract/providers.ts';
 import { createEgress } from '../../core/egress/egress.ts';
 import { createLanes } from '../../core/lanes/lanes.ts';
 import { ModelConnections } from '../../core/models/connections.ts';
@@ -34,10 +35,15 @@ export interface Connected {
 	reserved: number[];
 }
 
-/** @param more members of the connection's row */
-export function modelsAt(t: TestContext, origin: string, more: Partial<LlmProviderRow> = {}, spending?: Spending): Connected {
+/** @param more members of the connection's row; and the plugin of a provider of the test's own */
+export function modelsAt(
+	t: TestContext,
+	origin: string,
+	{ plugin, ...more }: Partial<LlmProviderRow> & { plugin?: LlmProvider } = {},
+	spending?: Spending,
+): Connected {
 	const registry = new Registry();
-	for (const provider of [custom, anthropic]) registry.add(provider);
+	for (const provider of [custom, anthropic, ...(plugin ? [plugin] : [])]) registry.add(provider);
 	registry.configure(null);
 	const secrets = createSecrets(randomBytes(32).toString('hex'));
 	const place = { organizationId: 'org', table: 'llm_providers', row: PROVIDER_ID } as const;

@@ -12,7 +12,7 @@ import { KEY, providerContract } from '../../testing/provider.ts';
 import { readDocument } from '../helpers/document.ts';
 import { modelServer } from '../helpers/models.ts';
 import { type InstalledPackages, installPackages } from '../helpers/packages.ts';
-import { must, registerAccount, SECRETS, send, startTestService, type TestService } from '../helpers/service.ts';
+import { type Answer, must, registerAccount, SECRETS, send, startTestService, type TestService } from '../helpers/service.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
 
 // The package is JavaScript, so its types are those that its kinds promise.
@@ -127,6 +127,27 @@ test('a started service lists them with their package, and the document describe
 	const { schemas } = (await send(`${service.url}/openapi.json`, 'GET')).body.components;
 	assert.equal(schemas['provider.acme_llm'].properties.apiKey.writeOnly, true);
 	assert.equal(schemas['node.acme_notify'].properties.token.writeOnly, true);
+});
+
+test('a fault of a provider’s config names its field in the body, and the field is taken there', async () => {
+	const account = await registerAccount(service.url);
+	const body = { name: 'Acme', provider: 'acme_llm', apiKey: KEY, baseUrl: 'https://models.example.com' };
+	const pools = [{ name: 'a', key: KEY }];
+	const hidden = { pools: [{ name: 'b', key: '••••' }] };
+	const faults: [more: object, path: string][] = [
+		[{ baseUrl: undefined }, '/baseUrl'],
+		[{ baseUrl: 'http://10.0.0.1' }, '/baseUrl'],
+		[{ apiKey: undefined }, '/apiKey'],
+		[{ apiKey: '••••' }, '/apiKey'],
+		[{ options: { pools: [{ name: 7 }] } }, '/options/pools/0/name'],
+		[{ options: { apiKeys: [] } }, '/options/apiKeys'],
+		[{ options: hidden }, '/options/pools/0/key'],
+	];
+	const pathOf = ({ status, body: { details } }: Answer): unknown => [status, details?.[0]?.path];
+	for (const [more, path] of faults) assert.deepEqual(pathOf(await account.post('/llm-providers', { ...body, ...more })), [400, path]);
+	const { id } = must(await account.post('/llm-providers', { ...body, options: { pools } }), 201).body.data;
+	assert.deepEqual(pathOf(await account.patch(`/llm-providers/${id}`, { options: hidden })), [400, '/options/pools/0/key']);
+	assert.deepEqual(pathOf(await account.patch(`/llm-providers/${id}`, { options: { pools: 7 } })), [400, '/options/pools']);
 });
 
 test('the secrets of their configs are sealed, and never shown', async () => {

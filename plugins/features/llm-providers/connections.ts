@@ -3,10 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import {
+	asGatewayError,
 	type Core,
 	configVersion,
 	currentConfig,
 	expectedVersion,
+	GatewayError,
 	invalid,
 	type JsonObject,
 	type LlmProviderChange,
@@ -31,6 +33,9 @@ export type ProviderBody = Omit<NewLlmProvider, 'connection' | 'configVersion' |
 	ConnectionFields;
 export type ProviderPatch = Omit<LlmProviderChange, 'connection' | 'configVersion'> & ConnectionFields;
 
+/** The place of a config's fields in bodies, but for two of them. */
+const OPTIONS = '/options';
+const BESIDE = /^\/options(\/(?:apiKey|baseUrl))(?=\/|$)/;
 const HIDDEN = '••••';
 
 export async function addProvider(request: Request, core: Core): Promise<LlmProviderRow> {
@@ -74,7 +79,19 @@ type ProviderIdentity = Pick<LlmProviderRow, 'organizationId' | 'id' | 'name' | 
 
 /** Puts stored secrets in place of `••••`: they go only to the origin for which they were entered. @throws validation_failed */
 const restored = (row: ProviderIdentity, given: JsonObject, stored: JsonObject, { registry, secrets }: Core): JsonObject =>
-	registry.restore('provider', row.provider, given, { stored, at: '', secrets, location: llmProviderLocation(row) });
+	placed(() => registry.restore('provider', row.provider, given, { stored, at: OPTIONS, secrets, location: llmProviderLocation(row) }));
+
+/** Names the fields of a config that bodies have beside `options` there. @throws what the work throws */
+function placed<T>(work: () => T): T {
+	try {
+		return work();
+	} catch (error) {
+		const known = asGatewayError(error);
+		if (!known?.details.some(({ path }) => BESIDE.test(path))) throw error;
+		const details = known.details.map(({ path, message }) => ({ path: path.replace(BESIDE, '$1'), message }));
+		throw new GatewayError(known.code, known.message, { details, cause: error });
+	}
+}
 
 /** Returns the connection with the given fields, and what is stored of the others. */
 function changed(
@@ -84,7 +101,7 @@ function changed(
 ): JsonObject {
 	if (!core.registry.get('provider', row.provider)) throw unknownProvider(core);
 	const stored = currentConfig(core.registry, { kind: 'provider', name: row.provider, config: row.connection, version: row.configVersion });
-	const kept = core.registry.mask('provider', row.provider, stored, { mask: HIDDEN, at: '' });
+	const kept = placed(() => core.registry.mask('provider', row.provider, stored, { mask: HIDDEN, at: OPTIONS }));
 	const { apiKey, baseUrl } = kept;
 	const own = options && { ...(apiKey !== undefined && { apiKey }), ...(baseUrl !== undefined && { baseUrl }), ...options };
 	return restored(row, { ...(own ?? kept), ...connectionOf(fields) }, stored, core);
@@ -95,7 +112,7 @@ async function written(row: ProviderIdentity, given: JsonObject, core: Core): Pr
 	const { registry, secrets } = core;
 	const plugin = registry.get('provider', row.provider);
 	if (!plugin) throw unknownProvider(core);
-	const config = registry.parse('provider', row.provider, given, '');
+	const config = placed(() => registry.parse('provider', row.provider, given, OPTIONS));
 	const { check: checkUrl, checkAddress } = core.models.egressOf(plugin);
 	await plugin.check?.(config, { ...saveContext(core, `provider:${row.provider}`, row.organizationId), checkUrl, checkAddress });
 	return {

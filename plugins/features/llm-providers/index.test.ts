@@ -60,7 +60,8 @@ test('what is no provider is a 400 that names the field', async () => {
 		[{ provider: 'local', baseUrl: 'http://169.254.169.254/v1' }, '/baseUrl'],
 		[{ configuration: { temperature: 3 } }, '/configuration/temperature'],
 		[{ budget: {} }, '/budget'],
-		[{ options: { unknown: 1 } }, '/unknown'],
+		[{ options: { unknown: 1 } }, '/options/unknown'],
+		[{ provider: 'openai', options: { organization: 7 } }, '/options/organization'],
 	];
 	for (const [more, path] of bad) {
 		const { status, body } = await account.post('/llm-providers', { ...good, ...more });

@@ -27,7 +27,7 @@ export default {
 		url: httpUrl.required().meta({ destination: true }).description('The address that takes a chat.'),
 		key: Joi.string().meta({ secret: true }).description('Sent as a Bearer token.'),
 	}),
-	check: ({ url }, context) => context.checkUrl(url, '/url'),
+	check: ({ url }, context) => context.checkUrl(url, '/options/url'),
 	async *chat({ model, messages, tools = [], maxTokens = null }, { url, key }, context) {
 		const response = await context.stream({
 			method: 'POST',

@@ -40,7 +40,7 @@ export default {
 			.default({})
 			.description('Millionths of a US dollar for a million tokens, by model.'),
 	}),
-	check: ({ url }, context) => context.checkUrl(url, '/url'),
+	check: ({ url }, context) => context.checkUrl(url, '/options/url'),
 	async *chat(request, config, context) {
 		const body = JSON.stringify(bodyOf(request));
 		const response = await context.stream({

@@ -59,6 +59,26 @@ test('who activates a webhook must be able to start the agent; who stops it need
 	assert.deepEqual(await ask(['agents:write', 'agents:execute'], 'active'), [200]);
 });
 
+test('a tool of an agent runs it for whoever calls the tool, so who makes one must be able to', async () => {
+	const path = `/organizations/${account.organization.id}/tools`;
+	const runs = (id: string) => ({ executionConfig: { agentId: id } });
+	const tool = { name: 'echo', description: 'x', type: 'agent', ...runs(agentId) };
+	assert.deepEqual(await withKey(['tools:write', 'tools:execute'], path, tool), lacks('agents:execute'));
+	assert.deepEqual(await withKey(['tools:write', 'agents:execute'], path, tool), [201]);
+	const { id } = must(await account.post(path, tool), 201).body.data;
+	const other = must(await account.post(`/agents/${agentId}/duplicate`, {}), 201).body.data.id;
+	const change = (permissions: string[], body: object) => withKey(permissions, `/tools/${id}`, body, 'PATCH');
+	// Nothing else about the tool needs it, nor does calling one that somebody else made.
+	assert.deepEqual(await change(['tools:write'], { description: 'y' }), [200]);
+	assert.deepEqual(await change(['tools:write'], { executionConfig: { agentId, timeoutMs: 1000 } }), [200]);
+	assert.deepEqual(await withKey(['tools:execute'], `${path}/${id}/execute`, { parameters: {} }), [200]);
+	assert.deepEqual(await change(['tools:write'], { status: 'inactive' }), [200]);
+	for (const body of [runs(other), { status: 'active' }]) {
+		assert.deepEqual(await change(['tools:write'], body), lacks('agents:execute'));
+		assert.deepEqual(await change(['tools:write', 'agents:execute'], body), [200]);
+	}
+});
+
 test('an alert tells what is measured, so who makes or changes one must be able to read it', async () => {
 	const alert = { name: 'a', kind: 'error_rate', bound: 0.5, url: 'https://example.com/a' };
 	const { id } = must(await account.post('/alerts', alert), 201).body.data;

@@ -18,6 +18,7 @@ import {
 	notFound,
 	openedConfig,
 	organizationOf,
+	requirePermission,
 	saveContext,
 	storedTool,
 	storeOf,
@@ -48,6 +49,7 @@ export async function addTool(request: Request, { type, code = null, ...tool }: 
 	const id = randomUUID();
 	const given = restored({ organizationId, id, name: tool.name, executor: type }, tool.executionConfig, {}, core);
 	const config = await checkConfig(type, toolConfig({ code, executionConfig: given }), organizationId, core);
+	if (agentOf(type, config, core) !== null) requirePermission(request, 'agents:execute');
 	const parameters = await parametersOf({ organizationId, executor: type, config, given: tool.parameters }, core);
 	const executionConfig = core.registry.seal('executor', type, given, core.secrets, toolLocation(organizationId, id));
 	const created = {
@@ -75,11 +77,24 @@ export async function changeTool(request: Request, { parameters, ...change }: To
 	if (bare) throw invalid(`/${bare}`, `${bare} must be a string: only tools of an API have an imported one.`);
 	if (parameters) await checkParameters(request, parameters, core);
 	const sealed = await changedConfig(row, change, core);
+	if (startsAgent(row, { ...change, ...sealed }, core)) requirePermission(request, 'agents:execute');
 	const followed = await changedParameters({ ...row, ...sealed, code: change.code ?? row.code }, row, parameters, core);
 	const updated = await write(request, row, { ...change, ...sealed, ...followed }, core);
 	if (!updated) throw notFound('Tool');
 	return updated;
 }
+
+/** Tells whether a change makes an agent callable: the tool runs another one, or is active again. */
+function startsAgent(row: ToolRow, change: ToolChange, core: Core): boolean {
+	const agent = agentOf(row.executor, currentConfig(core.registry, storedTool({ ...row, ...change })), core);
+	if (agent === null) return false;
+	if (row.status !== 'active' && change.status === 'active') return true;
+	return change.executionConfig !== undefined && agent !== agentOf(row.executor, currentConfig(core.registry, storedTool(row)), core);
+}
+
+/** Returns the id of the agent that a tool of this config runs; null when it runs none. */
+const agentOf = (executor: string, config: JsonObject, { registry }: Core): string | null =>
+	registry.get('executor', executor)?.agent?.(config).id ?? null;
 
 /** Writes the changed columns; with them the config in its executor's version, its secrets sealed, unless the config was changed meanwhile. */
 function write(request: Request, row: ToolRow, columns: ToolChange, core: Core): Promise<ToolRow | null> {

@@ -28,6 +28,7 @@ describe('a placeholder gives', () => {
 		['{{input.n | default(3)}}', 3],
 		['{{input.none | default("}}")}}', '}}'],
 		['{{input.none | default({"a": [1]}) | json}}', '{"a":[1]}'],
+		['{{input.none | json | default(3)}}', '3'],
 		['{{input.b.c.1.d}}', 'x'],
 		['{{input.b.c.9}}', null],
 		['{{input.a[0]}}', null],
@@ -70,8 +71,25 @@ describe('a placeholder is refused', () => {
 		'{{input | upper}}',
 		'{{input + 1}}',
 		'{{input | default(x)}}',
+		'{{input | json | json}}',
+		'{{input | default(1) | json | default(2)}}',
 	])
 		test(text, () => assert.notEqual(parseTemplate(text).fault, null));
+
+	for (const [title, inner] of [
+		['with 90,000 filters', `input.a ${'|json'.repeat(90_000)}`],
+		['with 40,000 defaults', `input.a ${'|default(1)'.repeat(40_000)}`],
+		['with 200,000 steps', `input${'.a'.repeat(200_000)}`],
+		['whose default nests 10,000 levels', `input.none | default(${'['.repeat(10_000)}${']'.repeat(10_000)})`],
+	] as const)
+		test(title, () => assert.throws(() => fill(`x {{${inner}}}`, SCOPE), { code: 'validation_failed' }));
+
+	test('in a text of more than 2,000, of which no more are read', () => {
+		assert.equal(parseTemplate('{{input.a}}'.repeat(2_000)).fault, null);
+		const { fault, parts } = parseTemplate('{{input.a}}'.repeat(40_000));
+		assert.equal(fault, 'it has more than 2000 placeholders');
+		assert.equal(parts.length, 2_000);
+	});
 });
 
 test('marked fields are found wherever they are', () => {

@@ -3,9 +3,8 @@
 
 import { GatewayError } from '../contract/errors.ts';
 import type { Json } from '../contract/nouns.ts';
-import { BoundedMap } from '../kit/bounded-map.ts';
 import { isObject, measureJson } from '../kit/json.ts';
-import { hasInfinity } from '../kit/json-numbers.ts';
+import { SizedCache } from '../kit/sized-cache.ts';
 
 /** One step of a path: the name of a member, or an index. */
 export type Step = string | number;
@@ -30,10 +29,13 @@ export type Scope = Readonly<Record<string, Json>>;
 const OPEN = '{{';
 const CLOSE = '}}';
 const MAX_STEPS = 32;
+/** The most placeholders of a text, and of a node: each is looked up in one go. */
+export const MAX_PLACEHOLDERS = 2_000;
 /** The most characters that the placeholders of one value may make. */
 const MAX_FILLED_CHARS = 4 * 1024 * 1024;
-const KNOWN = 2_000;
-const MAX_KNOWN_CHARS = 10_000;
+const MAX_KNOWN_BYTES = 32 * 1024 * 1024;
+/** The memory of a template for each character of its text: a placeholder has five at least. */
+const CHAR_BYTES = 32;
 
 const NAME = /^[\p{L}_$][\p{L}\p{N}_$-]*/u;
 const MEMBER = /^[\p{L}\p{N}_$][\p{L}\p{N}_$-]*/u;
@@ -42,7 +44,7 @@ const DIGITS = /^\d{1,9}$/;
 const QUOTED = /^\[("(?:[^"\\]|\\.)*")\]/;
 const DEFAULT = /^default\((.*)\)$/s;
 
-const known = new BoundedMap<string, Template>(KNOWN);
+const known = new SizedCache<Template>(MAX_KNOWN_BYTES);
 
 /** Reads a text; `\{{` stands for two braces. */
 export function parseTemplate(text: string): Template {
@@ -50,13 +52,13 @@ export function parseTemplate(text: string): Template {
 	const found = known.get(text);
 	if (found) return found;
 	const made = read(text);
-	if (text.length <= MAX_KNOWN_CHARS) known.set(text, made);
+	known.put(text, made, text.length * CHAR_BYTES);
 	return made;
 }
 
 function read(text: string): Template {
 	const parts: (string | Placeholder)[] = [];
-	let literal = '';
+	let [literal, placeholders] = ['', 0];
 	for (let at = 0; at < text.length; ) {
 		const open = text.indexOf(OPEN, at);
 		if (open < 0) {
@@ -73,6 +75,7 @@ function read(text: string): Template {
 		const inner = text.slice(open + OPEN.length, close).trim();
 		const placeholder = readPlaceholder(inner);
 		if (typeof placeholder === 'string') return { parts, fault: placeholder };
+		if (++placeholders > MAX_PLACEHOLDERS) return { parts, fault: `it has more than ${MAX_PLACEHOLDERS} placeholders` };
 		literal += text.slice(at, open);
 		if (literal !== '') parts.push(literal);
 		parts.push(placeholder);
@@ -90,7 +93,7 @@ function endOf(text: string, from: number): number {
 		const char = text[at];
 		if (isQuoted && char === '\\') at++;
 		else if (char === '"') isQuoted = !isQuoted;
-		else if (!isQuoted && text.startsWith(CLOSE, at)) return at;
+		else if (!isQuoted && char === '}' && text[at + 1] === '}') return at;
 	}
 	return -1;
 }
@@ -105,10 +108,9 @@ function readPlaceholder(inner: string): Placeholder | string {
 	while (rest.startsWith('.') || rest.startsWith('[')) {
 		const step = readStep(rest);
 		if (!step) return `${shown} has a step that is neither .name, [0] nor ["name"]`;
-		path.push(step.step);
+		if (path.push(step.step) > MAX_STEPS) return `${shown} has more than ${MAX_STEPS} steps`;
 		rest = rest.slice(step.length);
 	}
-	if (path.length > MAX_STEPS) return `${shown} has more than ${MAX_STEPS} steps`;
 	return readFilters({ path, fallback: undefined, isJson: false }, rest.trim(), shown);
 }
 
@@ -123,14 +125,24 @@ function readStep(text: string): { step: Step; length: number } | null {
 }
 
 function readFilters(placeholder: Placeholder, text: string, shown: string): Placeholder | string {
-	if (text === '') return placeholder;
-	if (!text.startsWith('|')) return `${shown} has something after its path that is no filter`;
-	const rest = text.slice(1).trim();
-	if (/^json\b/.test(rest)) return readFilters({ ...placeholder, isJson: true }, rest.slice('json'.length).trim(), shown);
-	const end = rest.startsWith('default(') ? closing(rest) : -1;
-	const fallback = jsonOf(DEFAULT.exec(rest.slice(0, end + 1))?.[1] ?? '');
-	if (end < 0 || fallback === undefined) return `${shown} has a filter that is neither json nor default(value), with a value that is JSON`;
-	return readFilters({ ...placeholder, fallback }, rest.slice(end + 1).trim(), shown);
+	let [made, rest] = [placeholder, text];
+	while (rest !== '') {
+		if (!rest.startsWith('|')) return `${shown} has something after its path that is no filter`;
+		const filter = readFilter(rest.slice(1).trim());
+		if (!filter) return `${shown} has a filter that is neither json nor default(value), with a value that is JSON`;
+		if (filter.set.isJson ? made.isJson : made.fallback !== undefined) return `${shown} has the same filter twice`;
+		made = { ...made, ...filter.set };
+		rest = filter.rest;
+	}
+	return made;
+}
+
+/** Reads the first of the filters. @returns what it sets, and those after it */
+function readFilter(text: string): { set: { isJson?: true; fallback?: Json }; rest: string } | null {
+	if (/^json\b/.test(text)) return { set: { isJson: true }, rest: text.slice('json'.length).trim() };
+	const end = text.startsWith('default(') ? closing(text) : -1;
+	const fallback = jsonOf(DEFAULT.exec(text.slice(0, end + 1))?.[1] ?? '');
+	return end < 0 || fallback === undefined ? null : { set: { fallback }, rest: text.slice(end + 1).trim() };
 }
 
 /** Finds the parenthesis that closes the first one, beyond those in quotes. */
@@ -149,7 +161,7 @@ function closing(text: string): number {
 function jsonOf(text: string): Json | undefined {
 	try {
 		const value = JSON.parse(text) as Json;
-		return hasInfinity(value) ? undefined : value;
+		return measureJson(value, MAX_FILLED_CHARS).fault === null ? value : undefined;
 	} catch {
 		return undefined;
 	}

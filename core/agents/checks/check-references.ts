@@ -2,7 +2,7 @@
 
 import type { Json, JsonSchema } from '../../contract/nouns.ts';
 import { isObject } from '../../kit/json.ts';
-import { type Placeholder, parseTemplate, type Step } from '../templates.ts';
+import type { Placeholder, Step, Template } from '../templates.ts';
 
 export interface Seen {
 	/** The nodes before the node. */
@@ -14,8 +14,7 @@ export interface Seen {
 }
 
 /** Returns the end of a sentence for each fault. */
-export function referenceFaults(text: string, seen: Seen): string[] {
-	const { parts, fault } = parseTemplate(text);
+export function referenceFaults({ parts, fault }: Template, seen: Seen): string[] {
 	if (fault !== null) return [fault];
 	return parts.flatMap((part) => (typeof part === 'string' ? [] : (faultOf(part, seen) ?? [])));
 }

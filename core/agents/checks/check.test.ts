@@ -179,6 +179,13 @@ test('sizes are bounded before anything else', async () => {
 	);
 });
 
+test('a node has at most 2,000 placeholders, in one text or in many', async () => {
+	const value = '{{input.a}}'.repeat(1_000);
+	await finds(around({ value: [value, value] }));
+	await finds(around({ value: [value, value, '{{input.a}}'] }), /\/value\/2 Node "a": its texts have more than 2000 placeholders/);
+	await finds(around({ value: '{{input.a}}'.repeat(40_000) }), /\/value Node "a": it has more than 2000 placeholders/);
+});
+
 test('more rows than a pipeline may name: none of them is looked up', async () => {
 	const naming = (count: number): Pipeline =>
 		graph('in>a a>out', { in: START, a: ['crowd', { agentIds: Array.from({ length: count }, () => randomUUID()) }], out: FINISH });

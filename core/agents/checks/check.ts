@@ -9,6 +9,7 @@ import type { Egress } from '../../egress/egress.ts';
 import { detailsOf, validateInput } from '../../kit/input-faults.ts';
 import { isObject } from '../../kit/json.ts';
 import { pointerToken } from '../../kit/json-pointer.ts';
+import { TimeSlice } from '../../kit/time-slice.ts';
 import { saveContext } from '../../management/save-context.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { AccountOf } from '../../shared/accounts.ts';
@@ -17,6 +18,7 @@ import type { Services } from '../../tools/call-parts.ts';
 import { portsOf, splitData, waysOut } from '../graph.ts';
 import { POLICY, type Policy } from '../policy.ts';
 import { templateTexts } from '../template-fields.ts';
+import { MAX_PLACEHOLDERS, parseTemplate } from '../templates.ts';
 import { ancestorsOf, type Drawn, graphFaults } from './check-graph.ts';
 import { referenceFaults } from './check-references.ts';
 import { rowFaults } from './check-rows.ts';
@@ -90,6 +92,7 @@ class Check {
 	readonly #faults: ErrorDetail[] = [];
 	readonly #ids = new Set<string>();
 	readonly #uses: { nodeId: string; at: string; uses: readonly NodeReference[] }[] = [];
+	readonly #slice = new TimeSlice();
 	#inputSchema: JsonSchema | null = null;
 	#nodes = 0;
 	#edges = 0;
@@ -125,6 +128,7 @@ class Check {
 			const reachable = [...before, ...(ancestors.get(node.id) ?? [])];
 			this.#references(node, { reachable, depth });
 			await this.#own(node, { graph, reachable });
+			if (this.#slice.isOverNow) await this.#slice.next();
 		}
 		for (const node of nodes) {
 			const body = node.config && node.plugin?.body?.(node.config);
@@ -181,9 +185,17 @@ class Check {
 	#references({ id, path, config, plugin }: CheckedNode, { reachable, depth }: { reachable: readonly string[]; depth: number }): void {
 		if (!config || !plugin) return;
 		const before = new Set(reachable);
-		for (const { text, path: at } of templateTexts(plugin.config, config))
-			for (const fault of referenceFaults(text, { before, depth, schema: this.#inputSchema }))
+		let placeholders = 0;
+		for (const { text, path: at } of templateTexts(plugin.config, config)) {
+			const template = parseTemplate(text);
+			placeholders += template.parts.filter((part) => typeof part !== 'string').length;
+			if (placeholders > MAX_PLACEHOLDERS) {
+				this.#add(`${path}/data${at}`, `Node "${id}": its texts have more than ${MAX_PLACEHOLDERS} placeholders.`);
+				return;
+			}
+			for (const fault of referenceFaults(template, { before, depth, schema: this.#inputSchema }))
 				this.#add(`${path}/data${at}`, `Node "${id}": ${fault}.`);
+		}
 	}
 
 	/** Asks the node itself. */

@@ -18,7 +18,7 @@ import { compileGraph, type Graph } from '../graph.ts';
 import { openedOutput } from '../program.ts';
 import { type ToolboxParts, toolbox } from '../toolbox.ts';
 import { type Brought, callKeys, eventOf, handedCalls, type PendingCalls, runOfCall } from './client-calls.ts';
-import type { Hearing, Wishes } from './conversation.ts';
+import type { Hearing, Said, Wishes } from './conversation.ts';
 import { Heard } from './heard.ts';
 import { plus } from './turn-use.ts';
 
@@ -48,11 +48,13 @@ export interface AgentChats {
 	executionOf(callIds: readonly string[]): string | null;
 	/** Finds an execution of an agent, and the reference by which it is heard; null when there is none. */
 	find(agent: AgentRow, id: string): Promise<{ execution: Execution; ref: string } | null>;
+	/** Tells whether the execution waits for the result of one of these calls. @throws not_found */
+	awaits(place: ExecutionPlace, callIds: readonly string[]): Promise<boolean>;
 	/**
-	 * Gives the results of the client's tools, by the ids of the calls, and the wishes with which the run goes on. @returns the keys of the calls
-	 * @throws validation_failed naming calls that have none
+	 * Gives the results of the client's tools, by the ids of the calls, what its user said after them, and the wishes with which the run goes on.
+	 * @returns the keys of the calls @throws validation_failed naming calls that have none
 	 */
-	bring(place: ExecutionPlace, results: ReadonlyMap<string, string>, wishes: Wishes): Promise<string[]>;
+	bring(place: ExecutionPlace, results: ReadonlyMap<string, string>, said: readonly Said[], wishes: Wishes): Promise<string[]>;
 	/** Returns which of these names a tool has that a node offers; null when no node lets a model call tools of a client. */
 	clashes(agent: AgentRow, names: readonly string[]): Promise<string[] | null>;
 }
@@ -165,14 +167,20 @@ export function createChats(parts: ChatParts, hearings: Hearings): AgentChats {
 			const execution = await agents.executionOf(organizationId, id);
 			return execution?.agentId === agentId ? { execution, ref: definitionOf(execution.run).ref } : null;
 		},
-		async bring(place, results, wishes) {
+		async awaits(place, callIds) {
+			const { run } = await found(place);
+			if (hasRunEnded(run)) return false;
+			const pending = await callsOf(run, place, true);
+			return pending.some(({ calls }) => calls.some(({ id }) => callIds.includes(id)));
+		},
+		async bring(place, results, said, wishes) {
 			const { run } = await found(place);
 			const envelopes = envelopesOf(run);
 			const asked = await callsOf(run, place, false);
 			const given = asked.filter(({ calls }) => calls.some(({ id }) => results.has(id)));
 			assertWhole(given, results);
 			for (const { key, calls } of given) {
-				const own: Brought = { results: Object.fromEntries(calls.map(({ id }) => [id, results.get(id) ?? ''])), wishes };
+				const own: Brought = { results: Object.fromEntries(calls.map(({ id }) => [id, results.get(id) ?? ''])), wishes, said };
 				// The first results count; a repeated request gets what followed them.
 				await runs.signal(place, eventOf(key), envelopes.seal(own as unknown as Json));
 			}

@@ -10,7 +10,7 @@ import type { RunStep } from '../../store/store.ts';
 import type { Envelopes } from '../envelopes.ts';
 import type { Try } from '../node-runs.ts';
 import type { VerbParts } from '../verbs.ts';
-import type { Wishes } from './conversation.ts';
+import type { Said, Wishes } from './conversation.ts';
 import type { TurnUse } from './turn-use.ts';
 
 /** The time that a client has for the results of its tools: a run that nobody comes back to ends. */
@@ -25,15 +25,18 @@ export interface PendingCalls extends Handed {
 	key: string;
 }
 
-/** The results of calls, by their ids, and the wishes of the request that brought them. A type alias, since it is stored as JSON. */
-export type Brought = { results: Record<string, string>; wishes: Wishes };
+/**
+ * The results of calls, by their ids, with what the user said after them, and the wishes of the request that brought them. A type alias, since it
+ * is stored as JSON.
+ */
+export type Brought = { results: Record<string, string>; wishes: Wishes; said?: readonly Said[] };
 
 interface Parts extends Pick<VerbParts, 'run' | 'envelopes' | 'trace'> {
 	/** Returns the tools that the client offers by now. */
 	list(): readonly ChatTool[];
 	uses: TurnUse;
 	/** Hears of the request that brought the results of these calls of the model. */
-	brought(calls: readonly ChatToolCall[], wishes: Wishes): void;
+	brought(calls: readonly ChatToolCall[], wishes: Wishes, said: readonly Said[]): void;
 }
 
 /** Returns the tools of the client for one try of a node. */
@@ -54,8 +57,8 @@ export const clientToolsOf = (one: Try, { run, envelopes, trace, list, uses, bro
 		trace.wait(one.traced, false);
 		await run.step(resultsOf(step), async () => true);
 		// It was sealed as such by the request that brought them.
-		const { results, wishes } = envelopes.open(answer) as unknown as Brought;
-		brought(calls, wishes);
+		const { results, wishes, said = [] } = envelopes.open(answer) as unknown as Brought;
+		brought(calls, wishes, said);
 		return handed.calls.map(({ id }) => results[id] ?? '');
 	},
 });

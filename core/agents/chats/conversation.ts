@@ -2,7 +2,7 @@
 
 import type { ModelRequest } from '../../contract/models.ts';
 import type { Json } from '../../contract/nouns.ts';
-import type { ChatChunk, ChatMessage, ChatPart, ChatRequest } from '../../contract/providers.ts';
+import type { ChatChunk, ChatMessage, ChatPart, ChatRequest, ChatToolCall } from '../../contract/providers.ts';
 import { holds } from '../../kit/search/text-search.ts';
 import type { Graph } from '../graph.ts';
 import { parseTemplate } from '../templates.ts';
@@ -20,6 +20,15 @@ export interface Conversation extends Pick<ChatRequest, Overridden> {
 
 /** The part that each request of a conversation says anew; the run goes on with those of the latest one. */
 export type Wishes = Omit<Conversation, 'text' | 'parts'>;
+
+/** A message of the user after the results of tools. */
+export type Said = Pick<Conversation, 'text' | 'parts'>;
+
+/** A call of one turn of tools of the client, and what its user said with the results of that turn. */
+export interface Round {
+	call: Pick<ChatToolCall, 'id' | 'name'>;
+	said: readonly Said[];
+}
 
 /** A node's place in the conversation. */
 export interface Asking {
@@ -75,6 +84,32 @@ function messagesFor(messages: readonly ChatMessage[], { system, text, parts = [
 	all.splice(isRepeated ? at - 1 : at, isRepeated ? 2 : 1, { role: 'user', content });
 	return all;
 }
+
+/**
+ * Puts what the user said after the results of tools behind them. Rounds are found in their order, since some models give the same ids in each
+ * turn.
+ */
+export function withSaid(messages: readonly ChatMessage[], rounds: readonly Round[]): readonly ChatMessage[] {
+	if (rounds.every(({ said }) => said.length === 0)) return messages;
+	const left = rounds.values();
+	let round = left.next().value;
+	let said: readonly Said[] = [];
+	return messages.flatMap((message, at) => {
+		if (message.role === 'assistant' && message.toolCalls?.some(({ id, name }) => id === round?.call.id && name === round.call.name)) {
+			said = round?.said ?? [];
+			round = left.next().value;
+		}
+		if (message.role !== 'tool' || messages[at + 1]?.role === 'tool') return [message];
+		const after = said.map(messageOf);
+		said = [];
+		return [message, ...after];
+	});
+}
+
+const messageOf = ({ text, parts = [] }: Said): ChatMessage => ({
+	role: 'user',
+	content: parts.length === 0 ? text : [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...parts],
+});
 
 /** Passes an answer on, and lets a client hear its text. */
 export async function* heard(chunks: AsyncIterable<ChatChunk>, hearing: Hearing): AsyncGenerator<ChatChunk> {

@@ -10,7 +10,7 @@ import type { Talk } from '../node-call.ts';
 import type { Try } from '../node-runs.ts';
 import type { Trace } from '../trace.ts';
 import { clientToolsOf } from './client-calls.ts';
-import { type Conversation, type Hearing, heard, speakerOf, wished } from './conversation.ts';
+import { type Conversation, type Hearing, heard, type Round, speakerOf, wished, withSaid } from './conversation.ts';
 import { TurnUse } from './turn-use.ts';
 
 /** The end of a run as it is told to its client besides the output: what the last turn used of models, and why the last answer ended. */
@@ -56,6 +56,7 @@ export class Talks {
 		const { hearing } = this.#parts;
 		// In every attempt a node sees the same wishes at the same place.
 		let [conversation, hasAsked, brought] = [this.#conversation, false, new Set<string>()];
+		const rounds: Round[] = [];
 		const isSpeaker = one.at.prefix === '' && one.node.id === this.#speaker;
 		const takesTools = (conversation.tools ?? []).length > 0 && one.node.plugin.offersClientTools === true;
 		const noting: Hearing = {
@@ -72,11 +73,13 @@ export class Talks {
 			clientTools: takesTools
 				? clientToolsOf(one, {
 						...{ ...this.#parts, uses: this.uses, list: () => conversation.tools ?? [] },
-						brought: (calls, wishes) => {
+						brought: (calls, wishes, said) => {
 							const { text, parts } = this.#conversation;
 							this.#conversation = { ...wishes, text, ...(parts && { parts }) };
 							conversation = this.#conversation;
 							brought = new Set(calls.map(({ id }) => id));
+							const [call] = calls;
+							if (call) rounds.push({ call, said });
 						},
 					})
 				: null,
@@ -85,7 +88,8 @@ export class Talks {
 				const isFirst = results.length === 0 ? !hasAsked : results.some((id) => brought.has(id));
 				hasAsked = true;
 				brought.clear();
-				const chunks = ask(wished(request, conversation, { isLast: isSpeaker, isFirst }));
+				const asked = wished(request, conversation, { isLast: isSpeaker, isFirst });
+				const chunks = ask({ ...asked, messages: withSaid(asked.messages, rounds) });
 				return isSpeaker ? heard(chunks, noting) : chunks;
 			},
 			acts: () => hearing()?.acts(),

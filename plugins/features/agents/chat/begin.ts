@@ -4,7 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import { type AgentRow, actorOf, type Core, type Execution, type Heard, invalid, organizationOf } from '../../../../core/features.ts';
-import { assertContents, conversationOf, inputOf, resultsIn, wishesOf } from './conversation.ts';
+import { assertContents, conversationOf, inputOf, type Results, resultsIn, saidAfter, wishesOf } from './conversation.ts';
 import type { ChatBody } from './fields.ts';
 import { fetchImages } from './images.ts';
 
@@ -33,12 +33,13 @@ export async function begin(request: Request, core: Core, agent: AgentRow, signa
 	const asked = request.payload as ChatBody;
 	assertContents(asked.messages);
 	const results = resultsIn(asked.messages);
-	if (results) return goOn(request, core, agent, results);
+	if (results && (await goesOn(request, core, agent, results))) return goOn({ request, core, agent, signal }, results);
 	const former = await repeated(request, core, agent);
 	if (former) return former;
 	// The name of the request is that of its own body.
 	const name = nameOf(request);
-	await fetchImages(request, core, asked, signal);
+	const last = asked.messages.findLastIndex(({ role }) => role === 'user');
+	await fetchImages(request, core, last, signal);
 	const begun = await start(request, core, agent, asked);
 	await remember(request, core, begun, name);
 	return begun;
@@ -76,27 +77,50 @@ async function usable<T extends readonly { name: string }[]>(core: Core, agent: 
 	return taken === null ? undefined : brought;
 }
 
+/** Returns the run that made the calls; null when this agent did not. */
+async function callerOf(core: Core, agent: AgentRow, { byId }: Results): Promise<Found | null> {
+	const id = core.agents.chats.executionOf([...byId.keys()]);
+	return id === null ? null : core.agents.chats.find(agent, id);
+}
+
+/** Tells whether a run goes on with results. Those before a message of the user may be a part of the past, of another agent even. */
+async function goesOn(request: Request, core: Core, agent: AgentRow, results: Results): Promise<boolean> {
+	if (results.isLast) return true;
+	const began = await callerOf(core, agent, results);
+	if (!began) return false;
+	const { id, organizationId } = began.execution.run;
+	if (await core.agents.chats.awaits({ organizationId, id }, [...results.byId.keys()])) return true;
+	const former = countOf(request) ? await remembered(request, core, agent) : null;
+	return former !== null && [former.execution.run.id, former.execution.run.originId].includes(id);
+}
+
+interface Asking {
+	request: Request;
+	core: Core;
+	agent: AgentRow;
+	signal: AbortSignal;
+}
+
 /** @throws validation_failed for results of calls that this agent did not make, or of only some of a turn */
-async function goOn(request: Request, core: Core, agent: AgentRow, results: ReadonlyMap<string, string>): Promise<Begun> {
+async function goOn({ request, core, agent, signal }: Asking, results: Results): Promise<Begun> {
 	// The body has passed CHAT.
 	const asked = request.payload as ChatBody;
 	const { chats } = core.agents;
-	const id = chats.executionOf([...results.keys()]);
-	const began = id === null ? null : await chats.find(agent, id);
-	if (!began) throw invalid(`/messages/${asked.messages.length - 1}/tool_call_id`, 'The agent has called no tool under this id.');
+	const began = await callerOf(core, agent, results);
+	if (!began) throw invalid(`/messages/${results.at}/tool_call_id`, 'The agent has called no tool under this id.');
 	const found = await goingOn(request, core, agent, began);
+	const name = nameOf(request);
+	await fetchImages(request, core, results.at, signal);
+	const said = saidAfter(asked.messages, results);
 	const { tools: brought, ...wishes } = wishesOf(asked);
 	const tools = brought && (await usable(core, agent, brought));
 	const place = { organizationId: agent.organizationId, id: found.execution.run.id };
 	const heard = chats.listen(found.ref);
 	try {
 		heard.acts();
-		return {
-			place,
-			revision: found.execution.revision,
-			heard,
-			answered: await chats.bring(place, results, { ...wishes, ...(tools && { tools }) }),
-		};
+		const answered = await chats.bring(place, results.byId, said, { ...wishes, ...(tools && { tools }) });
+		if (!results.isLast) await remember(request, core, { place }, name);
+		return { place, revision: found.execution.revision, heard, answered };
 	} catch (thrown) {
 		heard[Symbol.dispose]();
 		throw thrown;

@@ -32,16 +32,38 @@ export function assertContents(messages: readonly ChatMessageField[]): void {
 	if (at >= 0) throw invalid(`/messages/${at}/content`, `A message with the role "${messages[at]?.role}" needs content.`);
 }
 
-/** The results of tools at the end of a conversation, by the ids of their calls; null when it ends otherwise. @throws validation_failed */
-export function resultsIn(messages: readonly ChatMessageField[]): Map<string, string> | null {
-	const results = new Map<string, string>();
-	for (const [at, message] of [...messages.entries()].reverse()) {
-		if (message.role !== 'tool') break;
+/** Results of tools, by the ids of their calls. */
+export interface Results {
+	byId: ReadonlyMap<string, string>;
+	/** The place of the last one among the messages; of messages of the user there may be some after it. */
+	at: number;
+	isLast: boolean;
+}
+
+/** The roles of messages that may follow the results of tools before the model answers. */
+const LATER: readonly string[] = ['user', 'system', 'developer'];
+
+/** Returns the results of tools that no answer follows; null when there are none. @throws validation_failed */
+export function resultsIn(messages: readonly ChatMessageField[]): Results | null {
+	const last = messages.findLastIndex(({ role }) => !LATER.includes(role));
+	const byId = new Map<string, string>();
+	for (let at = last; ; at--) {
+		const message = messages[at];
+		if (message?.role !== 'tool') break;
 		const { tool_call_id: id } = message;
 		if (!isGiven(id)) throw invalid(`/messages/${at}/tool_call_id`, 'A message with the role "tool" needs the id of its call.');
-		results.set(id, textOf(message));
+		byId.set(id, textOf(message));
 	}
-	return results.size === 0 ? null : results;
+	return byId.size === 0 ? null : { byId, at: last, isLast: last === messages.length - 1 };
+}
+
+/** Returns what the user said after the results of tools. @throws validation_failed naming the part */
+export const saidAfter = (messages: readonly ChatMessageField[], { at: last }: Results): Pick<Conversation, 'text' | 'parts'>[] =>
+	messages.flatMap((message, at) => (at > last && message.role === 'user' ? [saidIn(message, at)] : []));
+
+function saidIn(message: ChatMessageField, at: number): Pick<Conversation, 'text' | 'parts'> {
+	const parts = partsOf(message, at);
+	return { text: textOf(message), ...(parts.length > 0 && { parts }) };
 }
 
 /** Returns what the client says first. @throws validation_failed naming the field */
@@ -49,8 +71,7 @@ export function conversationOf(asked: ChatBody): Conversation {
 	const at = asked.messages.findLastIndex(({ role }) => role === 'user');
 	const last = asked.messages[at];
 	if (!last) throw invalid('/messages', 'The conversation needs a message of the user.');
-	const parts = partsOf(last, at);
-	return { ...wishesOf(asked), text: textOf(last), ...(parts.length > 0 && { parts }) };
+	return { ...wishesOf(asked), ...saidIn(last, at) };
 }
 
 /** Returns what every request of a client says anew. @throws validation_failed naming the field */

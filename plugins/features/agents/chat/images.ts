@@ -2,7 +2,7 @@
 
 import type { Request } from '@hapi/hapi';
 import { asGatewayError, type Core, GatewayError, invalid, organizationOf } from '../../../../core/features.ts';
-import type { ChatBody, ChatPartField } from './fields.ts';
+import type { ChatBody, ChatMessageField, ChatPartField } from './fields.ts';
 
 const MOST = 8;
 const KiB = 1024;
@@ -25,15 +25,13 @@ interface Named {
 	image: NonNullable<ChatPartField['image_url']>;
 }
 
-/** Puts data URLs in place of the addresses of images in the last message of the user. @throws validation_failed naming the part */
-export async function fetchImages(request: Request, core: Core, { messages }: ChatBody, signal: AbortSignal): Promise<void> {
-	const at = messages.findLastIndex(({ role }) => role === 'user');
-	const { content } = messages[at] ?? {};
-	const named = (Array.isArray(content) ? content : []).flatMap(({ type, image_url: image }, part): Named[] =>
-		type === 'image_url' && image && /^https?:/i.test(image.url) ? [{ path: `/messages/${at}/content/${part}/image_url/url`, image }] : [],
-	);
+/** Puts data URLs in place of the addresses of images in the user's messages from this one on. @throws validation_failed naming the part */
+export async function fetchImages(request: Request, core: Core, from: number, signal: AbortSignal): Promise<void> {
+	// The body has passed CHAT.
+	const { messages } = request.payload as ChatBody;
+	const named = messages.flatMap(({ role, content }, at) => (role === 'user' && at >= from ? namedIn(content, at) : []));
 	const beyond = named[MOST];
-	if (beyond) throw invalid(beyond.path, `A message may name ${MOST} images by their addresses.`);
+	if (beyond) throw invalid(beyond.path, `A request may name ${MOST} images by their addresses.`);
 	let left = MAX_ALL_BYTES;
 	const untilMs = performance.now() + TIMEOUT_MS;
 	// One after the other, so that their sum is bounded while they come.
@@ -45,6 +43,11 @@ export async function fetchImages(request: Request, core: Core, { messages }: Ch
 		image.url = `data:${type};base64,${bytes.toString('base64')}`;
 	}
 }
+
+const namedIn = (content: ChatMessageField['content'], at: number): Named[] =>
+	(Array.isArray(content) ? content : []).flatMap(({ type, image_url: image }, part) =>
+		type === 'image_url' && image && /^https?:/i.test(image.url) ? [{ path: `/messages/${at}/content/${part}/image_url/url`, image }] : [],
+	);
 
 interface ImageRequest {
 	path: string;

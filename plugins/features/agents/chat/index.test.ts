@@ -298,6 +298,62 @@ test('results are taken as a whole, of calls that were made; a repeated one gets
 	await assert.rejects(stranger.ai.chat.completions.create(foreign), /no tool under this id/);
 });
 
+const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
+
+test('what the user says after results goes to the model after them, in each of its further turns', async (t) => {
+	// Some models give the same ids in each turn.
+	const look: Said = { calls: [{ id: 'a', name: 'look', args: {} }] };
+	const { ai, path, asked } = await agentWith(t, (_asked, at) => (at % 3 < 2 ? look : { pieces: ['I see it.'] }), { type: 'agent' });
+	const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Where am I?' }];
+	const ask = async (...more: OpenAI.ChatCompletionMessageParam[]) => {
+		messages.push(...more);
+		const { choices } = await ai.chat.completions.create({ model: 'any', messages, tools: [tool('look')] });
+		const { message } = choices[0] ?? assert.fail();
+		messages.push(message);
+		return message;
+	};
+	const result = ({ tool_calls: calls }: OpenAI.ChatCompletionMessage): OpenAI.ChatCompletionMessageParam => ({
+		...{ role: 'tool', content: 'taken' },
+		tool_call_id: calls?.[0]?.id ?? assert.fail('it called nothing'),
+	});
+	const picture = [
+		{ type: 'text' as const, text: 'Here is the picture.' },
+		{ type: 'image_url' as const, image_url: { url: PIXEL } },
+	];
+	const first = await ask();
+	const second = await ask(result(first), { role: 'user', content: picture });
+	const { content } = await ask(result(second), { role: 'system', content: 'Be brief.' }, { role: 'user', content: 'And this one.' });
+	assert.equal(content, 'I see it.');
+	const rolesOf = (at: number) => asked[at]?.messages.map(({ role }) => role).join(' ');
+	assert.equal(rolesOf(1), 'user assistant tool user');
+	assert.equal(rolesOf(2), 'system user assistant tool user assistant tool user');
+	assert.deepEqual(asked[2]?.messages[4]?.content, picture);
+	assert.equal(asked[2]?.messages[7]?.content, 'And this one.');
+	assert.equal((await executionsOf(path)).length, 1);
+	const repeated = { model: 'any', messages: messages.slice(0, -1), tools: [tool('look')] };
+	const again = await account.post(`${path}/v1/chat/completions`, repeated, { 'x-stainless-retry-count': '1' });
+	assert.equal(again.body.choices[0].message.content, 'I see it.');
+	assert.equal((await executionsOf(path)).length, 1, 'a repetition hears what followed');
+	await ask({ role: 'user', content: 'Thanks.' });
+	assert.equal((await executionsOf(path)).length, 2, 'an answer is followed by a run of its own');
+});
+
+test('results that no run waits for are a part of the past where the user goes on', async (t) => {
+	const { ai, path } = await agentWith(t, rounds, { type: 'agent' });
+	const past = { ...asking('Weather?'), tools: [tool('weather')] };
+	const { choices } = await ai.chat.completions.create(past);
+	const { message } = choices[0] ?? assert.fail();
+	const results = (message.tool_calls ?? []).map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: 'rain' }));
+	const next = { role: 'user' as const, content: 'Hello.' };
+	const partly = { ...past, messages: [...past.messages, message, ...results.slice(1), next] };
+	await assert.rejects(ai.chat.completions.create(partly), /is missing/);
+	const [execution] = await executionsOf(path);
+	must(await account.post(`${path}/executions/${execution.executionId}/cancel`), 200);
+	for (const ids of [results, results.map((one) => ({ ...one, tool_call_id: 'call_of_another' }))])
+		await ai.chat.completions.create({ ...past, messages: [...past.messages, message, ...ids, next] });
+	assert.equal((await executionsOf(path)).length, 3);
+});
+
 test('a tool of the client may not have the name of one of the agent’s; where no node takes tools, they are ignored', async (t) => {
 	const path = `/organizations/${account.organization.id}/tools`;
 	const own = {

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { KIND_NAMES } from '../core/features.ts';
+import { KIND_NAMES, type Kind } from '../core/features.ts';
 import { packedGatehouse } from './helpers/outside.ts';
 import { ROOT } from './rooms.ts';
 
@@ -59,10 +59,30 @@ for (const kind of KIND_NAMES)
 			assert.equal(readFileSync(join(folder, file), 'utf8'), readFileSync(join(folderOf(ALONE), file), 'utf8'), file);
 	});
 
+/** Writes the examples of the pages that are whole plugins, beside those that are templates, into a package of their kind. */
+function writePages(): void {
+	const open: Partial<Record<Kind, string>> = { transport: `declare const handler: TransportAdapter['routes'][number]['handler'];\n` };
+	for (const kind of KIND_NAMES)
+		for (const [at, code] of wholePlugins(`docs/plugins/${kind}.md`).entries()) {
+			const [, type = ''] = /satisfies (\w+)/.exec(code) ?? [];
+			const imports = `import type { ${type} } from 'gatehouse';\nimport Joi from 'joi';\n`;
+			writeFileSync(join(folderOf(kind), `src/page-${at}.ts`), imports + (open[kind] ?? '') + code);
+		}
+	const [first = assert.fail()] = wholePlugins('plugins/README.md');
+	writeFileSync(join(folderOf('executor'), 'src/readme.ts'), first.replace('../../../core/index.ts', 'gatehouse'));
+}
+
+/** The code in a page that exports a plugin, but for the template. */
+const wholePlugins = (page: string): string[] =>
+	[...readFileSync(join(ROOT, page), 'utf8').matchAll(/^(.*)\n```ts\n([\s\S]*?)```$/gm)].flatMap(([, before, code = '']) =>
+		before !== '<!-- example -->' && /^export default \{/m.test(code) ? [code] : [],
+	);
+
 /** The kind whose package is also used alone, as its author does; the others are used together, which takes a third of the time. */
 const ALONE = 'feature';
 
-test('the plugins that it writes have right types, and can be built', () => {
+test('the plugins that it writes have right types, and can be built, and so have those of the pages', () => {
+	writePages();
 	const types = { noEmit: false, declaration: true, outDir: 'built', rootDir: '.', typeRoots: [`acme-${ALONE}/node_modules/@types`] };
 	const config = { extends: `./acme-${ALONE}/tsconfig.json`, compilerOptions: types, include: ['acme-*/src', 'acme-*/test'] };
 	writeFileSync(join(room, 'tsconfig.json'), JSON.stringify(config));
@@ -70,6 +90,7 @@ test('the plugins that it writes have right types, and can be built', () => {
 	for (const kind of KIND_NAMES)
 		for (const file of ['src/index.js', 'src/index.d.ts', 'test/index.test.js'])
 			assert.ok(existsSync(join(room, `built/acme-${kind}`, file)), `${kind}: ${file}`);
+	for (const file of ['transport/src/page-0.js', 'executor/src/readme.js']) assert.ok(existsSync(join(room, `built/acme-${file}`)), file);
 	run(folderOf(ALONE), process.execPath, [TSC]);
 	run(folderOf(ALONE), process.execPath, [TSC, '-p', 'tsconfig.build.json']);
 	for (const file of ['dist/index.js', 'dist/index.d.ts']) assert.ok(existsSync(join(folderOf(ALONE), file)), file);

@@ -18,21 +18,21 @@ export type SecurityScheme = { description?: string } & (
 );
 
 /** The flows of OAuth that have a place in all of these documents; at least one. */
-export interface OAuthFlows {
+export type OAuthFlows = {
 	authorizationCode?: OAuthFlow & { authorizationUrl: string; pkceRequired?: boolean };
 	clientCredentials?: OAuthFlow;
 	deviceAuthorization?: OAuthFlow & { deviceAuthorizationUrl: string };
-}
+};
 
-export interface OAuthFlow {
+export type OAuthFlow = {
 	tokenUrl: string;
 	refreshUrl?: string;
 	/** Each scope with its meaning. */
 	scopes: Record<string, string>;
-}
+};
 
-/** A method that admits callers to a gateway: a client satisfies any one of them. */
-export interface Admission {
+/** A method that admits callers to a gateway: a client satisfies any one of them. A type alias, since replies send it as JSON. */
+export type Admission = {
 	/** The name of the method, such as `api_key`. */
 	method: string;
 	required: boolean;
@@ -40,7 +40,7 @@ export interface Admission {
 	challenge?: string;
 	/** Null for a method that admits everyone without a credential; absent when the method does not tell. */
 	scheme?: SecurityScheme | null;
-}
+};
 
 /** The context of an authentication method: it always has a gateway. */
 export interface GateContext<O = unknown> extends Context<O> {

@@ -8,6 +8,9 @@ export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
 	[key: string]: Json;
 }
+/** JSON that is only read, such as what core hands out. */
+export type ReadonlyJson = null | boolean | number | string | readonly ReadonlyJson[] | ReadonlyJsonObject;
+export type ReadonlyJsonObject = { readonly [key: string]: ReadonlyJson };
 /** JSON Schema 2020-12; one that describes arguments has an object at its root. */
 export type JsonSchema = JsonObject;
 
@@ -167,7 +170,7 @@ export interface Reply {
 	 * An object is sent as JSON, a string as plain text unless a header says otherwise. A stream is destroyed when the client leaves. An
 	 * iterable of events is sent as an event stream, for which core does all the rest; the status is 200.
 	 */
-	body?: JsonObject | string | Buffer | Readable | ReadableStream | AsyncIterable<ServerEvent> | null;
+	body?: ReadonlyJsonObject | string | Buffer | Readable | ReadableStream | AsyncIterable<ServerEvent> | null;
 	/** Options of a body of events. */
 	stream?: EventOptions;
 }

@@ -77,3 +77,9 @@ test('JSON with as many different names as may be is parsed, and one more is ref
 	const message = 'The body has more than 10000 different names of members: send fewer at once, or the names as values in a list.';
 	assert.throws(() => parseJson(named(10_001)), { code: 'validation_failed', message, details: [{ path: '', message }] });
 });
+
+test('a body that is not JSON is refused with the place of its fault, and no part of its text', () => {
+	const message = 'The body is not JSON: Unexpected token in JSON at position 28 (line 1 column 29).';
+	const body = Buffer.from('{"email":"a@b.c","password":CanaryJsonPw1}');
+	assert.throws(() => parseJson(body), { code: 'validation_failed', message, details: [{ path: '', message }] });
+});

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError, invalid } from '../contract/errors.ts';
 import type { JsonObject } from '../contract/nouns.ts';
-import { MAX_DEPTH, textFaults } from '../kit/input-faults.ts';
+import { MAX_DEPTH, notJson, textFaults } from '../kit/input-faults.ts';
 import { hasManyNames, isObject, MANY_NAMES } from '../kit/json.ts';
 import { hasLargeExponent, isLongInteger, mayRound, quoteLongIntegersAtOnce } from '../kit/json-numbers.ts';
 import { type Coding, codingOf, tooLarge } from './codings.ts';
@@ -110,8 +110,8 @@ function decode(body: Buffer): string {
 function parse(text: string): unknown {
 	try {
 		return JSON.parse(text);
-	} catch (cause) {
-		throw unreadable(`The body is not JSON: ${cause instanceof Error ? cause.message.slice(0, 200) : 'malformed'}.`, cause);
+	} catch (thrown) {
+		throw notJson(thrown, text);
 	}
 }
 

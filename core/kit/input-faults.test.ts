@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Joi from 'joi';
-import { detailsOf, MAX_DEPTH, textFaults, validateInput } from './input-faults.ts';
+import { detailsOf, MAX_DEPTH, notJson, textFaults, validateInput } from './input-faults.ts';
 
 const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
 const FAULTS: [what: string, value: unknown, path: string][] = [
@@ -99,3 +99,32 @@ test('a list or an object with too many values is refused in the words of Joi, b
 	assert.deepEqual(validateInput(schema, fitting, {}), { value: fitting });
 	assert.equal(checks, 5);
 });
+
+const long = (inner: string): string => `{"first":"value",\n "second":${inner},\n"third":"value"}`;
+const UNREADABLE: [what: string, text: string, fault: string][] = [
+	['within', long('CANARY'), 'Unexpected token in JSON at position 28 (line 2 column 11)'],
+	['at the start', `CANARY${long('1')}`, 'Unexpected token in JSON at position 0 (line 1 column 1)'],
+	['on a line of its own', `\n\nCANARY${long('1')}`, 'Unexpected token in JSON at position 2 (line 3 column 1)'],
+	['at the end', long('1').replace('"value"}', 'CANARY}'), 'Unexpected token in JSON at position 39 (line 3 column 9)'],
+	['after a quotation mark', long('["CANARY", \'CANARY\']'), 'Unexpected token in JSON at position 39 (line 2 column 22)'],
+	['in a short text', '{"a":CANARY}', 'Unexpected token'],
+	['in a text that occurs twice', '[" [     true, CANARYabc ]",[     true, CANARYabc ]]', 'Unexpected token'],
+	['that names itself', 'NaN', 'Unexpected token'],
+	['with its place', long('"CANARY" CANARY'), "Expected ',' or '}' after property value in JSON at position 37 (line 2 column 20)"],
+	['that is missing', '{"a":"CANARY"', "Expected ',' or '}' after property value in JSON at position 13 (line 1 column 14)"],
+];
+for (const [what, text, fault] of UNREADABLE)
+	test(`a fault of JSON ${what} is told without the text`, () => {
+		const error = refusal(text);
+		assert.equal(error.message, `The body is not JSON: ${fault}.`);
+		assert.deepEqual(error.details, [{ path: '', message: error.message }]);
+		assert.doesNotMatch(`${error.message} ${error.cause}`, /CANARY|'C'/);
+	});
+
+function refusal(text: string): ReturnType<typeof notJson> {
+	try {
+		return assert.fail(`${JSON.parse(text)} is JSON`);
+	} catch (thrown) {
+		return notJson(thrown, text);
+	}
+}

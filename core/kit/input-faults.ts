@@ -163,6 +163,39 @@ export function invalidAll(details: [ErrorDetail, ...ErrorDetail[]]): GatewayErr
 	return new GatewayError('validation_failed', details.length === 1 ? message : several, { details });
 }
 
+/** Builds a 400 for a body that JSON.parse refused: the kind of fault and its place, without the text. */
+export function notJson(thrown: unknown, text: string): GatewayError {
+	const fault = syntaxFault(thrown instanceof Error ? thrown.message : '', text);
+	const message = `The body is not JSON: ${fault}.`;
+	return new GatewayError('validation_failed', message, { cause: new SyntaxError(fault), details: [{ path: '', message }] });
+}
+
+/** V8 quotes a token that it does not expect, and the text around it, which may be a secret, instead of its place. */
+const QUOTING = /^Unexpected token .+?, (\.{3})?"(.*)"(\.{3})? is not valid JSON$/su;
+/** The characters that it quotes on each side of the place. */
+const QUOTED = 10;
+
+/** Returns a message of JSON.parse without the text that it quotes. */
+function syntaxFault(message: string, text: string): string {
+	if (!message.includes('"')) return message;
+	const at = tokenAt(message, text);
+	if (at === null) return 'Unexpected token';
+	let line = 1;
+	for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', end + 1)) line++;
+	// At the very start, lastIndexOf would look at the first character.
+	const column = at === 0 ? 1 : at - text.lastIndexOf('\n', at - 1);
+	return `Unexpected token in JSON at position ${at} (line ${line} column ${column})`;
+}
+
+/** Finds the token that a message quotes; null for a text so short that it is quoted whole, and where the quoted text occurs again. */
+function tokenAt(message: string, text: string): number | null {
+	const [, before, quoted = '', after] = QUOTING.exec(message) ?? [];
+	if (!before) return after ? quoted.length - QUOTED : null;
+	if (!after) return text.length - quoted.length + QUOTED;
+	const start = text.indexOf(quoted);
+	return start >= 0 && text.indexOf(quoted, start + 1) < 0 ? start + QUOTED : null;
+}
+
 /** Deeper JSON is refused: recursive code behind us, such as PostgreSQL's, would overflow its stack. */
 export const MAX_DEPTH = 64;
 

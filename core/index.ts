@@ -64,7 +64,7 @@ export { type Named, nameOperations } from './kit/tool-names.ts';
 export {
 	bodyExcerpt,
 	charsetOf,
-	decodeText,
+	decodeTextGradually,
 	excerptOf,
 	failedResult,
 	isJsonType,
@@ -74,7 +74,7 @@ export {
 	textResult,
 } from './kit/tool-results.ts';
 export { httpUrl, parsedUrl } from './kit/urls.ts';
-export { attributeOf, decodeXml, parseXml, parseXmlGradually, resolveName, type XmlElement } from './kit/xml.ts';
+export { attributeOf, decodeXml, decodeXmlGradually, parseXml, parseXmlGradually, resolveName, type XmlElement } from './kit/xml.ts';
 export { escapeXml, escapeXmlAttribute, isNcName, xmlDecimal, xmlScalar, xmlText } from './kit/xml-text.ts';
 export { shape, timestamp } from './management/rest.ts';
 export { whole as wholeAnswer } from './models/answers.ts';

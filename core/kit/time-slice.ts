@@ -1,6 +1,13 @@
-// Splits long work on the event loop into slices of a few milliseconds.
+// Splits long work on the event loop into slices of a few milliseconds. Decoding a text is such work: in charsets other than UTF-8 it takes far
+// longer, and longest for bytes that do not fit.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+
+const UTF_8 = 'utf-8';
+/** Bytes between two looks at the clock. */
+const PART_BYTES = 64 * 1024;
+
+const utf8 = new TextDecoder(UTF_8);
 
 const SLICE_MS = 4;
 
@@ -31,4 +38,16 @@ export class TimeSlice {
 		await nextTurn();
 		this.#until = performance.now() + this.#lengthMs;
 	}
+}
+
+/** Decodes bytes as TextDecoder does, and lets other work run meanwhile. @param charset a name that TextDecoder knows */
+export async function decodeGradually(bytes: Uint8Array, charset: string): Promise<string> {
+	if (charset === UTF_8) return utf8.decode(bytes);
+	const [decoder, slice] = [new TextDecoder(charset), new TimeSlice()];
+	let text = '';
+	for (let at = 0; at < bytes.length; at += PART_BYTES) {
+		if (slice.isOverNow) await slice.next();
+		text += decoder.decode(bytes.subarray(at, at + PART_BYTES), { stream: true });
+	}
+	return text + decoder.decode();
 }

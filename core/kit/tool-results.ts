@@ -10,6 +10,7 @@ import { textOfHtml } from './html-text.ts';
 import { hasManyNames, MANY_NAMES } from './json.ts';
 import { cutJson } from './json-cut.ts';
 import { hasInfinity, hasLargeExponent, mayRound, quoteLongIntegers, UNHELD_NUMBER } from './json-numbers.ts';
+import { decodeGradually } from './time-slice.ts';
 
 /** An `import` would load Node's WebSocket client with it (core/process/node-http.ts). */
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -43,7 +44,7 @@ export function failedResult({ status, headers, body }: OutboundResponse, secret
 
 /** Returns the beginning of a body; for HTML, of the visible text. */
 export function bodyExcerpt(body: Buffer, contentType: string, secrets: readonly string[] = []): string {
-	const begun = decodeText(body.subarray(0, MAX_PAGE_BYTES), contentType);
+	const begun = new TextDecoder(charsetOf(contentType)).decode(body.subarray(0, MAX_PAGE_BYTES));
 	return excerptOf(HTML_TYPE.test(contentType) ? textOfHtml(begun) : begun, MAX_EXCERPT_CHARACTERS, secrets);
 }
 
@@ -140,14 +141,10 @@ function isDeeperThan(value: Json, levels: number): boolean {
 	return false;
 }
 
-/** Decodes a body by the charset of its header, else as UTF-8; a byte order mark is dropped. */
-export function decodeText(body: Buffer, contentType: string): string {
-	const charset = charsetOf(contentType);
-	return (charset === UTF_8 ? utf8 : new TextDecoder(charset)).decode(body);
-}
+/** Decodes a body by the charset of its header, else as UTF-8, while other work runs; a byte order mark is dropped. */
+export const decodeTextGradually = (body: Buffer, contentType: string): Promise<string> => decodeGradually(body, charsetOf(contentType));
 
 const UTF_8 = 'utf-8';
-const utf8 = new TextDecoder(UTF_8);
 
 /** Returns the charset of a header, else UTF-8, under a name that TextDecoder knows. */
 export function charsetOf(contentType: string): string {

@@ -3,6 +3,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { type SaxesAttributeNS, SaxesParser, type SaxesTagNS } from 'saxes';
+import { decodeGradually } from './time-slice.ts';
 
 export interface XmlAttribute {
 	local: string;
@@ -82,14 +83,20 @@ export function resolveName(name: string, { scope }: XmlElement): { uri: string;
 }
 
 /** Decodes bytes by byte order mark, by the charset of a header, or by the declared encoding (XML 1.0, appendix F). */
-export function decodeXml(bytes: Uint8Array, contentType = ''): string {
+export const decodeXml = (bytes: Uint8Array, contentType = ''): string => new TextDecoder(charsetOf(bytes, contentType)).decode(bytes);
+
+/** Decodes in the same way bytes that may be many, while other work runs. */
+export const decodeXmlGradually = (bytes: Uint8Array, contentType = ''): Promise<string> =>
+	decodeGradually(bytes, charsetOf(bytes, contentType));
+
+function charsetOf(bytes: Uint8Array, contentType: string): string {
 	const declared = /^<\?xml[^>]{0,100}?encoding\s*=\s*["']([\w.:-]+)["']/.exec(Buffer.from(bytes.subarray(0, 200)).toString('latin1'))?.[1];
 	const label = markOf(bytes) ?? /;\s*charset="?([^\s;"]+)/i.exec(contentType)?.[1] ?? declared ?? 'utf-8';
 	try {
-		return new TextDecoder(label).decode(bytes);
+		return new TextDecoder(label).encoding;
 	} catch {
 		// An unknown charset is most likely UTF-8.
-		return new TextDecoder().decode(bytes);
+		return 'utf-8';
 	}
 }
 

@@ -2,7 +2,7 @@
 
 import {
 	bodyExcerpt,
-	decodeText,
+	decodeTextGradually,
 	excerptOf,
 	failedResult,
 	isObject,
@@ -35,7 +35,8 @@ export interface Reading {
 
 export async function readResponse(response: OutboundResponse, { schema, secrets }: Reading): Promise<ToolResult> {
 	const { status, headers, body } = response;
-	const answer = await readAnswer(withoutSecrets(decodeText(body, headers['content-type'] ?? ''), secrets));
+	const text = await decodeTextGradually(body, headers['content-type'] ?? '');
+	const answer = await readAnswer(withoutSecrets(text, secrets));
 	const errors = answer?.errors ?? [];
 	if (answer === null || status >= 400) return refused(response, errors, secrets);
 	const result = await readData(answer.data, schema);

@@ -6,7 +6,7 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import {
 	asGatewayError,
 	type Call,
-	decodeText,
+	decodeTextGradually,
 	failedResult,
 	GatewayError,
 	invalid,
@@ -120,9 +120,9 @@ async function readResponse(response: OutboundResponse, secrets: readonly string
 	const contentType = headers['content-type'] ?? '';
 	if (status >= 400) return failedResult(response, secrets);
 	if (body.length === 0) return textResult(statusLine(status));
-	const readText = (): string => withoutSecrets(decodeText(body, contentType), secrets);
-	if (isJsonType(contentType) || contentType === '') return jsonResult(readText());
-	if (isTextType(contentType)) return textResult(readText());
+	const readText = async (): Promise<string> => withoutSecrets(await decodeTextGradually(body, contentType), secrets);
+	if (isJsonType(contentType) || contentType === '') return jsonResult(await readText());
+	if (isTextType(contentType)) return textResult(await readText());
 	const mimeType = mediaTypeOf(contentType);
 	return { content: [{ type: 'resource', resource: { uri: `urn:uuid:${randomUUID()}`, mimeType, blob: body.toString('base64') } }] };
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import {
-	decodeText,
+	decodeTextGradually,
 	failedResult,
 	grouped,
 	isJsonType,
@@ -42,7 +42,7 @@ export async function readResponse(response: OutboundResponse, { method, schema,
 	if (body.length === 0) return OF_HEADERS.has(method) ? headerResult(response, secrets) : textResult(statusLine(status));
 	const isUnnamed = contentType === '' && !body.includes(0) && isUtf8(body);
 	if (!isUnnamed && !isJsonType(contentType) && !isTextType(contentType)) return binary(contentType, response);
-	const text = withoutSecrets(decodeText(body, contentType), secrets);
+	const text = withoutSecrets(await decodeTextGradually(body, contentType), secrets);
 	return isTextType(contentType) && !isJsonType(contentType) ? textResult(text) : jsonResult(text, schema);
 }
 

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
 	decodeXml,
+	decodeXmlGradually,
 	excerptOf,
 	failedResult,
 	isObject,
@@ -76,7 +77,7 @@ export async function readResponse(response: OutboundResponse, config: SoapConfi
 async function readEnvelope(response: OutboundResponse, signal: AbortSignal): Promise<Envelope | { fault: string }> {
 	try {
 		const { root: part, attachments } = readParts(response);
-		const root = await parseXmlGradually(decodeXml(part.body, part.contentType), BOUNDS, signal);
+		const root = await parseXmlGradually(await decodeXmlGradually(part.body, part.contentType), BOUNDS, signal);
 		const isEnvelope = root.local === 'Envelope' && Object.values<string>(ENVELOPES).includes(root.uri);
 		const inside = (local: string): XmlElement | undefined =>
 			root.children.find((child) => child.local === local && child.uri === root.uri);

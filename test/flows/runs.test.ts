@@ -126,7 +126,7 @@ const KINDS: Kinds = {
 		async (run) => {
 			await run.sleep('nap', waitMs);
 			const bad = run.step('bad', async () => {
-				if (failures-- <= 0) return;
+				if (failures-- <= 0) return null;
 				await until(async () => (await desk.runs.steps(place(run))).some(({ key }) => key === 'event:approve'), 'it waits');
 				throw new GatewayError('upstream_failed', 'The upstream is away.');
 			});

@@ -18,6 +18,9 @@ interface Target {
 const LISTS = ['allOf', 'anyOf', 'oneOf'] as const;
 /** Keywords by which a schema describes members of an object. */
 const MEMBERS = ['properties', 'patternProperties', 'additionalProperties', '$ref', ...LISTS];
+const APPLYING: ReadonlySet<string> = new Set(['$ref', ...LISTS]);
+/** The most lists and objects of a document that are walked: aliases of YAML may repeat them without end. Beyond them, any schema may be completed. */
+const MAX_WALKED = 4_000_000;
 const MAX_VISITED = 2_000;
 /** The most schemas that one may apply. The largest unions of real documents apply some hundred. */
 const MAX_APPLIED = 2_000;
@@ -28,7 +31,7 @@ export class InPlace {
 	readonly #root: JsonObject;
 	readonly #targets = new Map<string, Target[]>();
 	readonly #applied = new Map<string, number>();
-	#completed: Set<string> | null = null;
+	#completed: Set<string> | 'any' | null = null;
 
 	constructor({ root }: Document) {
 		this.#root = root;
@@ -57,13 +60,18 @@ export class InPlace {
 	/** Tells whether some schema of the document applies the definition beside others that describe members of the same value. */
 	isCompleted(pointer: string): boolean {
 		this.#completed ??= this.#findCompleted();
-		return this.#completed.has(pointer);
+		return this.#completed === 'any' || this.#completed.has(pointer);
 	}
 
-	#findCompleted(): Set<string> {
+	#findCompleted(): Set<string> | 'any' {
 		const completed = new Set<string>();
-		for (const schema of objectsIn(this.#root))
-			if (completesParts(schema)) for (const { pointer } of this.#resolve(schema)) completed.add(pointer);
+		const open: Json[] = [this.#root];
+		let left = MAX_WALKED;
+		for (let next = open.pop(); next !== undefined; next = open.pop()) {
+			if (left-- === 0) return 'any';
+			if (addChildren(open, next) && isObject(next) && completesParts(next))
+				for (const { pointer } of this.#resolve(next)) completed.add(pointer);
+		}
 		// Elements that are added during the iteration are visited too: what a part applies is a part as well.
 		for (const pointer of completed) for (const target of this.#targetsOf(pointer)) completed.add(target.pointer);
 		return completed;
@@ -113,12 +121,17 @@ export function completesParts(schema: JsonObject): boolean {
 	return Number(isDescribed) + Number(typeof $ref === 'string') + described(allOf).length + alternatives.length > 1;
 }
 
-/** Lists the objects of a document, each once, since aliases of YAML repeat some. */
-function objectsIn(root: JsonObject): JsonObject[] {
-	const seen = new Set<object>([root]);
-	// Elements that are added during the iteration are visited too.
-	for (const value of seen) for (const child of Object.values(value)) if (child !== null && typeof child === 'object') seen.add(child);
-	return [...seen].filter((value): value is JsonObject => !Array.isArray(value));
+/** Adds the lists and objects of a value to others. @returns whether it is an object that applies schemas */
+function addChildren(open: Json[], value: Json): boolean {
+	let applies = false;
+	// Faster than a list of the entries: a large document has a million values.
+	for (const key in value as JsonObject) {
+		const child = (value as JsonObject)[key];
+		if (child === null || child === undefined) continue;
+		if (typeof child === 'object') open.push(child);
+		applies ||= APPLYING.has(key);
+	}
+	return applies;
 }
 
 /** Collects the references of a schema that apply in place, each as often as it is written. */

@@ -40,9 +40,11 @@ export class TimeSlice {
 	}
 }
 
-/** Decodes bytes as TextDecoder does, and lets other work run meanwhile. @param charset a name that TextDecoder knows */
-export async function decodeGradually(bytes: Uint8Array, charset: string): Promise<string> {
-	if (charset === UTF_8) return utf8.decode(bytes);
+/** Decodes bytes as TextDecoder does, in charsets other than UTF-8 while other work runs. @param charset a name that TextDecoder knows */
+export const decodeGradually = (bytes: Uint8Array, charset: string): string | Promise<string> =>
+	charset === UTF_8 ? utf8.decode(bytes) : decodeInSlices(bytes, charset);
+
+async function decodeInSlices(bytes: Uint8Array, charset: string): Promise<string> {
 	const [decoder, slice] = [new TextDecoder(charset), new TimeSlice()];
 	let text = '';
 	for (let at = 0; at < bytes.length; at += PART_BYTES) {

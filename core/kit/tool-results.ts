@@ -142,7 +142,8 @@ function isDeeperThan(value: Json, levels: number): boolean {
 }
 
 /** Decodes a body by the charset of its header, else as UTF-8, while other work runs; a byte order mark is dropped. */
-export const decodeTextGradually = (body: Buffer, contentType: string): Promise<string> => decodeGradually(body, charsetOf(contentType));
+export const decodeTextGradually = (body: Buffer, contentType: string): string | Promise<string> =>
+	decodeGradually(body, charsetOf(contentType));
 
 const UTF_8 = 'utf-8';
 

@@ -86,7 +86,7 @@ export function resolveName(name: string, { scope }: XmlElement): { uri: string;
 export const decodeXml = (bytes: Uint8Array, contentType = ''): string => new TextDecoder(charsetOf(bytes, contentType)).decode(bytes);
 
 /** Decodes in the same way bytes that may be many, while other work runs. */
-export const decodeXmlGradually = (bytes: Uint8Array, contentType = ''): Promise<string> =>
+export const decodeXmlGradually = (bytes: Uint8Array, contentType = ''): string | Promise<string> =>
 	decodeGradually(bytes, charsetOf(bytes, contentType));
 
 function charsetOf(bytes: Uint8Array, contentType: string): string {

@@ -308,7 +308,7 @@ const rank = ({ method, path }: RequestRoute): number => (method === 'delete' ? 
 export const nameOf = ({ method, path }: RequestRoute): string => `${method.toUpperCase()} ${path}`;
 
 export const schemaOf = (route: RequestRoute): Joi.ObjectSchema | null =>
-	(route.settings.validate?.payload as Joi.ObjectSchema | undefined) ?? null;
+	(route.settings.plugins?.operation?.bodyIs === 'unread' ? null : route.settings.plugins?.operation?.body) ?? null;
 
 export function bodyOf(route: RequestRoute, idOf: (meaning: string) => string): unknown {
 	const fixed = BODIES[nameOf(route)];

@@ -36,7 +36,7 @@ const ASK = `async introspect(url, { request }) {
 
 /** Defines an importer that exists in the worker only; `body` is its code. */
 function importerOf(name: string, detect: string, body: string): [SchemaImporter, string] {
-	const source = `export default { kind: 'importer', name: '${name}', config: { validate: (value) => ({ value }) }, detect: (text) => ${detect}, ${name === 'asking' ? ASK : ''}
+	const source = `export default { kind: 'importer', name: '${name}', config: { describe: () => ({}), validate: (value) => ({ value }) }, detect: (text) => ${detect}, ${name === 'asking' ? ASK : ''}
 		async *parse(source, config, context) { ${body} } }`;
 	return [{ ...openapi, name }, `data:text/javascript,${encodeURIComponent(source)}`];
 }

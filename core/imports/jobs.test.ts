@@ -38,7 +38,7 @@ after(() => store.close());
 /**
  * The document decides what the importer does: `quick`, `slow` (200 operations, one every 50 ms) or `slow` with a number of them, `broken`.
  */
-const SOURCE = `export default { kind: 'importer', name: 'scripted', config: { validate: (value) => ({ value }) }, detect: () => 1,
+const SOURCE = `export default { kind: 'importer', name: 'scripted', config: { describe: () => ({}), validate: (value) => ({ value }) }, detect: () => 1,
 	async *parse({ text }) {
 		const isSlow = text.startsWith('slow');
 		for (let i = 0; i < (isSlow ? Number(text.slice(4)) || 200 : 3); i++) {

@@ -10,7 +10,7 @@ import { silent } from '../../test/helpers/silent.ts';
 import { Strays } from '../process/strays.ts';
 import { ImportWorkers } from './worker-run.ts';
 
-const SOURCE = `export default { kind: 'importer', name: 'endless', config: { validate: (value) => ({ value }) }, detect: () => 1,
+const SOURCE = `export default { kind: 'importer', name: 'endless', config: { describe: () => ({}), validate: (value) => ({ value }) }, detect: () => 1,
 	async *parse() { console.log(process.pid); for (;;); } };`;
 const TASK = {
 	...{ type: 'endless', egressAllow: [], operator: {}, timeoutMs: 60_000, known: null },

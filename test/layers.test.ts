@@ -118,7 +118,7 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
  * tags that a proxy has weakened, names for schemes, who asks a Redis and whether it is encrypted, the time
  * of a request, in one place with its span, descriptions that are read again, replies of JSON that is only read.
  */
-const MAX_LINES = 21_505;
+const MAX_LINES = 21_506;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));

@@ -1,4 +1,4 @@
-// The storage port of connected APIs, with their imports and operations, and of tools.
+// The storage port of connected APIs, with their schemas and operations, and of tools.
 
 import type {
 	BodyLayout,
@@ -13,7 +13,7 @@ import type {
 } from '../contract/nouns.ts';
 import type { InputSchemaOf } from './agents.ts';
 import type { Credentials } from './credentials.ts';
-import type { ImportHold } from './imports.ts';
+import type { ImportChanges, ImportWriter } from './imports.ts';
 import type { Edit, Fresh, Listed, Page, Removed, Row, TextFilter, Versioned } from './rows.ts';
 
 // ── connected APIs ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -82,92 +82,6 @@ export type OperationRow = Row &
 		wholeHash: string | null;
 		answerCut: boolean;
 	};
-
-/** The changes of an import to the operations. Type aliases, since they are stored as JSON: an interface has no index signature. */
-export type ImportChanges = {
-	added: number;
-	removed: number;
-	/** Operations that are back after they had been removed. */
-	restored: number;
-	changed: number;
-	unchanged: number;
-	/** The removed operations, and those changed or restored ones whose callers have to change. */
-	breaking: number;
-	additive: number;
-	text: number;
-	/** Existing tools that were updated. */
-	toolsUpdated: number;
-	/** The gravest first; empty for a first import. */
-	operations: OperationChange[];
-	/** The number of changes that are not listed. */
-	unlisted: number;
-};
-export type OperationChange = {
-	key: string;
-	name: string;
-	change: 'added' | 'removed' | 'restored' | 'changed';
-	kind: 'breaking' | 'additive' | 'text' | null;
-	/** One sentence each. */
-	reasons: string[];
-};
-
-/** The parts of an operation that a re-import may change; `whole` is null also where it is too long to be compared. */
-export type OperationContent = Omit<Operation, 'key' | 'name'>;
-
-/** Receives the changes of an import inside its transaction, and judges them: their meaning is not the store's to know. */
-export interface ImportReader {
-	/** Called for the first few thousand operations that were added or removed; not for a first import, in which everything is new. */
-	moved(change: 'added' | 'removed', operation: { key: string; name: string }): void;
-	/** Called for an operation that differs from the stored one. */
-	differs(operation: { key: string; name: string; isRestored: boolean; before: OperationContent; after: OperationContent }): Promise<void>;
-	/** Makes the new draft of the tool of a changed operation. */
-	draft(operation: OperationRow, bodies: BodyLayout): DraftedTool;
-	/** Returns the summary to be stored with the schema. */
-	finish(counts: { operations: number; added: number; removed: number; isFirst: boolean; toolsUpdated: number }): ImportChanges;
-}
-
-/** Checks the result of an import before it is committed, and throws to refuse it. */
-export type ImportCheck = (count: (filter: OperationFilter) => Promise<number>, done: { removed: number }) => Promise<void>;
-
-/** An imported schema, and how many of its operations are new, other, as before or gone: `changed` are all that differ from the stored ones. */
-export interface WrittenImport extends Record<'added' | 'changed' | 'unchanged' | 'removed', number> {
-	schema: SchemaRow;
-}
-
-/** A job of an import, and the result that its row takes. */
-export type ImportJobEnd = ImportHold & { generation: GenerationRequest | null; operations: number };
-
-/** An import that is being written, in one transaction: nothing is visible before `commit`, nothing stays after `abort`. */
-export interface ImportWriter {
-	/**
-	 * Operations that exist already (by `key`, else by `operationId`) keep their id, name and tool.
-	 * @param batch a list of operations as JSON in UTF-8, which is handed on as it is; skipped ones are not stored
-	 */
-	operations(batch: Uint8Array): Promise<void>;
-	/**
-	 * Marks operations not seen since the beginning as removed, together with their tools, and updates the tools of changed ones. Without a
-	 * reader nothing is compared, and tools stay as they are. With a job, its row is updated in the same transaction, and nothing is written
-	 * when another runner holds it by then. When `check` throws, nothing is written either.
-	 * @throws conflict in the first case, the error of `check` in the other
-	 */
-	commit(
-		schema: SchemaSummary & Pick<SchemaRow, 'sourceUrl' | 'sizeBytes' | 'sha256' | 'report'>,
-		reader?: ImportReader,
-		job?: ImportJobEnd,
-		check?: ImportCheck,
-	): Promise<WrittenImport>;
-	/**
-	 * Writes the latest schema once more, whose description was read again, and no operation.
-	 * @returns null, and has aborted, when the API has another one by then @throws as `commit`
-	 */
-	repeat(
-		schemaId: string,
-		reader: ImportReader,
-		job?: Omit<ImportJobEnd, 'operations'>,
-		check?: ImportCheck,
-	): Promise<WrittenImport | null>;
-	abort(): Promise<void>;
-}
 
 export interface ApiFilter extends TextFilter {
 	type?: string;

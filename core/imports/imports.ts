@@ -80,7 +80,7 @@ const TIMEOUT_MS = 120_000;
 const MAX_HEAP_MB = 1024;
 const MAX_RUNNING = 2;
 const MAX_WAITING = 16;
-/** The APIs whose descriptions are known, some 300 bytes each. */
+/** The APIs whose descriptions are known, about 1 KB each. */
 const MAX_KNOWN = 1_000;
 /** A body up to this size is parsed and checked within a millisecond or two. */
 const SMALL_BODY_BYTES = 64 * 1024;

@@ -1,5 +1,5 @@
-// Faults of inputs: Joi's converted into ours, with a JSON pointer (RFC 6901) and a sentence without the value, which may be a secret;
-// and the faults that no input may have.
+// Faults of inputs: Joi's, found in bounded time and converted into ours, with a JSON pointer (RFC 6901) and a sentence without the value, which may
+// be a secret; those of texts that are no JSON; and the faults that no input may have.
 
 import type { Description, Schema, ValidationErrorItem, ValidationOptions } from 'joi';
 import { asGatewayError, type ErrorDetail, GatewayError } from '../contract/errors.ts';
@@ -45,7 +45,7 @@ export function detailsOf(faults: readonly Fault[], at = '', whole = at.slice(at
 const messageOfWhole = (message: string, name: string): string =>
 	/^\d*$/.test(name) ? message : message.replace(/^"value"/, () => JSON.stringify(name));
 
-/** An input with more values is told its first fault only: Joi takes some 10 µs for each, and its memory for many of them ends in a RangeError. */
+/** An input with more values is told its first fault only: Joi takes some 10 µs for each fault, and overflows its stack with 130,000. */
 const MAX_TOLD = 1_000;
 
 /** The result of a validation: the value with its defaults, or the faults. */

@@ -55,7 +55,7 @@ FROM runs o WHERE o.organization_id = $1 AND o.id = $2
 RETURNING ${RUN}, r.account_id AS "accountId"`;
 const FORK_AT = `SELECT started_at AS "at" FROM run_steps WHERE organization_id = $1 AND run_id = $2 AND key = $3`;
 // Without a step to fork at, the failed ones are tried again; before that step, they are a part of its past. A sleep that is over is kept by its time;
-// an event that has not come is waited for anew, for as long as at first.
+// an event that has not come (`waitOf` of core/runs/context.ts) is waited for anew, for as long as at first.
 const FORK_STEPS = `
 INSERT INTO run_steps (organization_id, run_id, key, attempt, status, once, output, error, until, started_at, finished_at)
 SELECT organization_id, $3, key, 0, status, once, output, error, until, started_at, finished_at FROM run_steps

@@ -1,6 +1,5 @@
 // The hapi server: its own listener with deadlines, and checks before routing. `gateways/door.ts` has what every answer has.
 
-import { randomUUID } from 'node:crypto';
 import type { Server as Listener } from 'node:http';
 import type { Socket } from 'node:net';
 import Hapi, { type Request, type RequestRoute, type ResponseToolkit, type Server } from '@hapi/hapi';
@@ -12,6 +11,7 @@ import type { Answerer } from './http/door.ts';
 import { assertWellFormed, broken } from './http/framing.ts';
 import { isOfDoor, withoutLastSlashes } from './http/places.ts';
 import { assertQuery, isDecodable } from './http/queries.ts';
+import { newRequestId, requestIdOf } from './http/request-ids.ts';
 import type { ReservedSegments } from './http/reserved.ts';
 import { detailsOf, SENTENCES } from './kit/input-faults.ts';
 import { limitHeaders } from './limits/limits.ts';
@@ -31,7 +31,6 @@ const UNUSED_MS = 1000;
  * Tags that a proxy weakened, as proxies do that compress answers. Conditions on reads compare weakly (RFC 9110 §13.1.2), and hapi does not.
  */
 const WEAK = /(^|,)\s*W\//g;
-const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 interface Parts extends DoorParts {
 	reserved: ReservedSegments;
@@ -131,7 +130,7 @@ function closeIfUnused(socket: Socket): void {
 }
 
 function answerBare(socket: Socket, [status, reason]: [number, string], { config, limits }: Pick<Parts, 'config' | 'limits'>): void {
-	const requestId = randomUUID();
+	const requestId = newRequestId();
 	const error = status === 405 ? 'METHOD_NOT_ALLOWED' : 'VALIDATION_FAILED';
 	const body = JSON.stringify({ success: false, message: reason, error, statusCode: status, requestId });
 	const headers = {
@@ -164,11 +163,9 @@ interface Admission extends Pick<Parts, 'reserved'> {
 
 /** Checks before routing: the request's id, HTTP's own rules, preflights, and the reserved first segments. */
 function admit(request: Request, h: ResponseToolkit, { server, reserved, door, ended }: Admission) {
-	const { headers } = request.raw.req;
-	const given = headers['x-request-id']?.toString();
+	const { headers, socket } = request.raw.req;
 	// hapi types it as read-only, but does not read it itself: it is the id in answers and logs.
-	(request.info as { id: string }).id = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
-	const { socket } = request.raw.req;
+	(request.info as { id: string }).id = requestIdOf(headers);
 	// Node delivers further requests from the same bytes, and closes the connection only after the refusal is sent.
 	if (ended.has(socket)) throw broken('No more requests are read from this connection.');
 	ended.add(socket);

@@ -116,9 +116,10 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
  * how many sums a write has, the tolerance between clocks, arguments that commands do not take, why the database is away, the parts of an
  * answer that its provider wants back, tokens that are written to a cache, integers of bodies with all their digits, secrets within texts of the request log,
  * tags that a proxy has weakened, names for schemes, who asks a Redis and whether it is encrypted, the time
- * of a request, in one place with its span, descriptions that are read again, replies of JSON that is only read.
+ * of a request, in one place with its span, descriptions that are read again, replies of JSON that is only read,
+ * ids of requests in the order of time.
  */
-const MAX_LINES = 21_506;
+const MAX_LINES = 21_530;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));

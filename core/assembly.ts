@@ -156,7 +156,7 @@ export async function assemble(
 	const secrets = createSecrets(config.encryptionKey, log, config.formerKeys);
 	await checkEncryptionKey(store, secrets);
 	if (isFirst()) await tellTakenSlugs(features, { store, log });
-	const imports = createImports({ registry, egressPolicy, log });
+	const imports = createImports({ registry, egressPolicy, secrets, log });
 	opened.defer(() => imports.close());
 	const runs = createRuns({ store, log });
 	opened.defer(() => runs.close(0));

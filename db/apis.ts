@@ -6,6 +6,7 @@ import type { Database } from './connection.ts';
 import { createCredentials } from './credentials.ts';
 import { beginImport, toSchema } from './imports/imports.ts';
 import { operationsWhere } from './imports/operations.ts';
+import { readSource } from './imports/sources.ts';
 import { API, type Api, type ApiOperation, OPERATION } from './models/api.ts';
 import { pick } from './models/columns.ts';
 import type { Models } from './models/index.ts';
@@ -67,6 +68,7 @@ export function createApis(database: Database, models: Models): Apis {
 			const schema = await ApiSchema.findOne({ where: { ...ofApi(organizationId, apiId), id: uuid(id) }, raw: true });
 			return schema && toSchema(schema);
 		},
+		source: (organizationId, apiId) => readSource(database.ordinary, ofApi(organizationId, apiId)),
 		operations: (organizationId, apiId, page, filter = {}) =>
 			listPage(ApiOperation, { where: operationsWhere(organizationId, apiId, filter), page }, toOperation),
 		async wholeParameters(organizationId, operationId) {

@@ -41,6 +41,7 @@ import { payloads } from './migrations/0030-payloads.ts';
 import { alerts } from './migrations/0031-alerts.ts';
 import { printed } from './migrations/0032-printed.ts';
 import { lookups } from './migrations/0033-lookups.ts';
+import { sources } from './migrations/0034-sources.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { ENGINE_MIGRATION } from './runs/engine.ts';
 
@@ -128,6 +129,10 @@ INSERT INTO alert_looks (name, looked_at) VALUES ('rules', now());
 INSERT INTO api_watches (organization_id, api_id, looked_at) SELECT organization_id, id, now() FROM apis;
 `;
 
+const SOURCE_ROWS = `
+INSERT INTO api_sources (organization_id, api_id, schema_id, repetition) SELECT organization_id, api_id, id, 'sealed' FROM api_schemas;
+`;
+
 /** Every migration in order, with rows for the tables that it creates. */
 const RELEASES: [migration: Migration, rows: string][] = [
 	[foundation, FOUNDATION_ROWS],
@@ -163,6 +168,7 @@ const RELEASES: [migration: Migration, rows: string][] = [
 	[alerts, ALERT_ROWS],
 	[printed, ''],
 	[lookups, ''],
+	[sources, SOURCE_ROWS],
 ];
 const ALL = [...RELEASES.map(([{ name }]) => name), ENGINE_MIGRATION];
 const upTo = (count: number) => ({

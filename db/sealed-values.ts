@@ -30,6 +30,7 @@ const PLACES: Place[] = [
 	{ table: 'llm_providers', column: 'connection', row: 'id::text', isJson: true },
 	{ table: 'records', column: 'value', row: RECORD_ROW, isJson: true, byField: true },
 	{ table: 'api_credentials', column: 'secret', row: CREDENTIAL_ROW },
+	{ table: 'api_sources', column: 'repetition', row: 'api_id::text' },
 	{ table: 'alert_rules', column: 'secret', row: 'id::text' },
 	{ table: 'alert_rules', column: 'url', row: 'id::text' },
 	{ table: 'agent_webhooks', column: 'secret', row: 'id::text' },

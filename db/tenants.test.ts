@@ -114,6 +114,7 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'apis.dropCredential': (store, me, it) => store.apis.dropCredential(me, { apiId: it.api, type: 'api_key', scheme: null }),
 	'apis.beginImport': (store, me, it) => store.apis.beginImport(me, it.api),
 	'apis.schemas': (store, me, it) => store.apis.schemas(me, it.api, PAGE),
+	'apis.source': (store, me, it) => store.apis.source(me, it.api),
 	'apis.schema': (store, me, it) => store.apis.schema(me, it.api, it.schemaId),
 	'imports.create': (store, me, it) => store.imports.create(me, it.api, it.asked),
 	'imports.list': (store, me, it) => store.imports.list(me, it.api, PAGE),

@@ -1,4 +1,4 @@
-// Reads the documents of watched APIs again, as an import would, and says how they differ.
+// Says how the documents of watched APIs differ from what was imported.
 
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../contract/nouns.ts';
@@ -19,12 +19,10 @@ interface DocumentParts {
 	imports: Pick<Imports, 'compare'>;
 }
 
-/** Returns how the document differs from what was imported; null when it does not, or no URL of it is known. @throws as an import does */
+/** Returns how the document differs from what was imported; null when it does not, or was not fetched. @throws as `compare` of imports */
 export async function differenceOf(api: ApiRow, signal: AbortSignal, { store, imports }: DocumentParts): Promise<Difference | null> {
-	const { items } = await store.apis.schemas(api.organizationId, api.id, { limit: 1, sort: '-createdAt' });
-	const url = items[0]?.sourceUrl ?? null;
-	if (url === null) return null;
-	const changes = await imports.compare(store, api, Buffer.from(JSON.stringify({ schemaUrl: url })), signal);
+	const changes = await imports.compare(store, api, signal);
+	if (!changes) return null;
 	const { added, removed, changed, restored, breaking } = changes;
 	if (added + removed + changed + restored === 0) return null;
 	const digest = createHash('sha256')

@@ -1,4 +1,4 @@
-// The fingerprint of a description: what an importer makes of it, unless it fetches more, depends on nothing else.
+// The digest of a document, and the fingerprint of a description: what an importer makes of it, unless it fetches more, depends on nothing else.
 
 import { createHash } from 'node:crypto';
 import type { SchemaSource } from '../contract/nouns.ts';
@@ -18,16 +18,14 @@ export function measure({ text, files }: SchemaSource, bytes: Buffer = Buffer.fr
 	return { sizeBytes, sha256: hash.digest('hex') };
 }
 
+/** Returns the digest of a document with its origin. */
+export const digestOf = ({ url, path }: SchemaSource, { sizeBytes, sha256 }: Measured): string => hashOf([url, path, sizeBytes, sha256]);
+
 /**
  * Returns the fingerprint of a description that one process imports: it does not tell of the version of the importer's code.
  * @param options as the importer has parsed them: they may hold a secret, so only a hash of them leaves the worker
  */
-export function fingerprintOf(
-	{ type, sources, operator }: ImportTask,
-	{ url, path }: SchemaSource,
-	{ sizeBytes, sha256 }: Measured,
-	options: unknown,
-): string {
-	const all = [type, sources[type] ?? null, operator ?? null, url, path, sizeBytes, sha256, options];
-	return createHash('sha256').update(JSON.stringify(all)).digest('hex');
-}
+export const fingerprintOf = ({ type, sources, operator }: ImportTask, digest: string, options: unknown): string =>
+	hashOf([type, sources[type] ?? null, operator ?? null, digest, options]);
+
+const hashOf = (parts: unknown[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');

@@ -2,15 +2,18 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { strToU8, zipSync } from 'fflate';
 import openapi from '../../importers/openapi/index.ts';
 import http from '../../plugins/executors/http/index.ts';
+import { administer } from '../../test/helpers/postgres.ts';
 import { sampled } from '../../test/helpers/sampled.ts';
 import { type TestStore, testStore } from '../../test/helpers/store.ts';
 import { canary, httpUpstream } from '../../test/helpers/upstream.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import { Registry } from '../registry/registry.ts';
+import { createSecrets } from '../secrets/envelopes.ts';
 import type { ApiRow, ImportChanges, OperationRow } from '../store/store.ts';
 import { createImports, type ImportParts, type Imports } from './imports.ts';
 import type { ImportReport } from './report.ts';
@@ -91,12 +94,19 @@ for (const [plugin, source] of [
 		if (source.text.startsWith('http')) await context.request({ method: 'GET', url: source.text });
 		const op = ${operationText('1')}; op.parameters.note = globalThis.parsed; yield op; context.log.warn({}, 'read'); ${SUMMARY}`,
 	),
+	importerOf(
+		'choosing',
+		'0',
+		`for (const name of source.text.split(' ')) if (config.only.includes(name)) yield ${operationText('name')}; ${SUMMARY}`,
+	),
 	importerOf('environment', '0', 'throw Object.assign(new Error(JSON.stringify(process.env)), { code: "schema_invalid" });'),
 ])
 	registry.add(plugin, source);
 
+const secrets = createSecrets('ab'.repeat(32));
+
 /** Starts imports whose worker the test ends, or whose parts it chooses. */
-const ownImports = (more: Partial<ImportParts> = {}) => createImports({ registry, egressPolicy: { allow: [] }, log, ...more });
+const ownImports = (more: Partial<ImportParts> = {}) => createImports({ registry, egressPolicy: { allow: [] }, secrets, log, ...more });
 const shared = ownImports();
 after(() => shared.close());
 const imports = () => shared;
@@ -187,7 +197,7 @@ test('a description that its API has already is not parsed again, unless another
 	assert.deepEqual(again.schema, { ...again.schema, ...same, changes: { ...NOTHING, unchanged: 1 } });
 	assert.ok(again.schema.id !== id && again.schema.createdAt > createdAt);
 	assert.deepEqual([again.request.generation, (same.report as ImportReport).warnings], [{}, [{ message: 'read' }]]);
-	assert.deepEqual(await own.compare(store, api, bodyOf(a), never), { ...NOTHING, unchanged: 1 });
+	assert.equal(await own.compare(store, api, never), null, 'a description that was sent cannot have changed');
 	assert.equal((await store.apis.schemas(api.organizationId, api.id, { limit: 10 })).items.length, 2);
 	// Each number is how often the worker has parsed by then.
 	assert.deepEqual([await parsed(a), await parsed(asked), await parsed(asked), await parsed(a), await parsed(b)], [1, 2, 2, 3, 4]);
@@ -196,6 +206,105 @@ test('a description that its API has already is not parsed again, unless another
 	const fetching = { schemaContent: origin };
 	assert.deepEqual([await parsed(fetching), await parsed(fetching)], [6, 7]);
 	await Promise.all([own.close(), another.close()]);
+});
+
+/** Serves documents by path, which tests replace. */
+async function documents(t: TestContext, served: Record<string, string | Uint8Array | { location: string }>): Promise<string> {
+	const { origin } = await httpUpstream(t, (request, response) => {
+		const answer = served[request.url ?? ''] ?? '';
+		if (typeof answer === 'string' || answer instanceof Uint8Array) response.end(answer);
+		else response.writeHead(302, answer).end();
+	});
+	return origin;
+}
+
+test('a document is read again with the URL, the options and the entry of the latest import', async (t) => {
+	const served: Parameters<typeof documents>[1] = { '/latest': { location: '/v1' }, '/v1': 'a b c', '/v2': 'a b d' };
+	const origin = await documents(t, served);
+	const read = (api: ApiRow, body: object) => reaching.importSchema(store, api, bodyOf(body), never);
+	const change = async (api: ApiRow) => {
+		const { added, removed, changed, unchanged } = (await reaching.compare(store, api, never)) ?? assert.fail();
+		return { added, removed, changed, unchanged };
+	};
+	const chosen = await newApi('choosing');
+	assert.equal(await reaching.compare(store, chosen, never), null, 'nothing was imported');
+	await read(chosen, { schemaUrl: `${origin}/latest`, options: { only: ['a', 'c'] } });
+	served['/v1'] = 'a x c';
+	assert.deepEqual(await change(chosen), { added: 0, removed: 0, changed: 0, unchanged: 2 });
+	served['/latest'] = { location: '/v2' };
+	assert.deepEqual(await change(chosen), { added: 0, removed: 1, changed: 0, unchanged: 1 });
+	await read(chosen, { schemaUrl: `${origin}/latest`, options: { only: ['d'] } });
+	served['/v2'] = 'b d';
+	assert.deepEqual(await change(chosen), { added: 0, removed: 0, changed: 0, unchanged: 1 });
+
+	const files = (name: string): Uint8Array =>
+		zipSync({
+			'a.json': strToU8(documentOf({ '/a': { get: operation('a') } })),
+			'b.json': strToU8(documentOf({ '/b': { get: operation(name) } })),
+		});
+	served['/zip'] = files('b');
+	const zipped = await newApi();
+	await read(zipped, { schemaUrl: `${origin}/zip`, entry: 'b.json' });
+	assert.equal(await reaching.compare(store, zipped, never), null);
+	served['/zip'] = files('other');
+	assert.deepEqual(await change(zipped), { added: 0, removed: 0, changed: 1, unchanged: 0 });
+	await read(zipped, { schemaContent: documentOf({ '/b': { get: operation('b') } }) });
+	assert.equal(await reaching.compare(store, zipped, never), null, 'the URL of an import before is not that of the latest');
+});
+
+test('a document that has not changed is not parsed again, by any process, unless its importer fetches more', async (t) => {
+	const served: Parameters<typeof documents>[1] = { '/doc': 'a', '/more': 'm' };
+	const origin = await documents(t, served);
+	served['/fetching'] = `${origin}/more`;
+	// Each time that this importer parses, its operation is another.
+	const [alone, fetching] = [await newApi('counting'), await newApi('counting')];
+	await reaching.importSchema(store, alone, bodyOf({ schemaUrl: `${origin}/doc` }), never);
+	await reaching.importSchema(store, fetching, bodyOf({ schemaUrl: `${origin}/fetching` }), never);
+	const another = ownImports({ egressPolicy: { allow: ['127.0.0.1'] } });
+	for (const service of [reaching, another]) assert.equal(await service.compare(store, alone, never), null);
+	assert.equal((await reaching.compare(store, fetching, never))?.changed, 1);
+	served['/doc'] = 'b';
+	assert.equal((await reaching.compare(store, alone, never))?.changed, 1);
+	await another.close();
+});
+
+test('a document whose options are not known, too long to be kept or not to be opened is not read with others', async (t) => {
+	const origin = await documents(t, { '/doc': 'a b' });
+	const api = await newApi('choosing');
+	const read = (options: object) => reaching.importSchema(store, api, bodyOf({ schemaUrl: `${origin}/doc`, options }), never);
+	await read({ only: ['a'], note: 'x'.repeat(70_000) });
+	await assert.rejects(reaching.compare(store, api, never), { code: 'conflict', message: /import it again/ });
+	await read({ only: ['a'] });
+	assert.equal(await reaching.compare(store, api, never), null);
+	const foreign = ownImports({ egressPolicy: { allow: ['127.0.0.1'] }, secrets: createSecrets('cd'.repeat(32)) });
+	await assert.rejects(foreign.compare(store, api, never), { code: 'secret_unreadable', message: /^The source of the API "x"/ });
+	await foreign.close();
+	// A release that keeps no source has imported since.
+	await administer(
+		store.database,
+		`INSERT INTO api_schemas (organization_id, api_id, format, servers, source_url, size_bytes, sha256, report)
+		SELECT organization_id, api_id, format, servers, source_url, size_bytes, sha256, report FROM api_schemas WHERE api_id = '${api.id}' LIMIT 1`,
+	);
+	await assert.rejects(reaching.compare(store, api, never), { code: 'conflict' });
+});
+
+test('an import that comes while a document is read again counts with its own options', async (t) => {
+	let meanwhile: (() => Promise<unknown>) | null = null;
+	const { origin } = await httpUpstream(t, async (_, response) => {
+		const work = meanwhile;
+		meanwhile = null;
+		await work?.();
+		response.end('a b');
+	});
+	const api = await newApi('choosing');
+	const read = (options: object) => reaching.importSchema(store, api, bodyOf({ schemaUrl: `${origin}/doc`, options }), never);
+	await read({ only: ['a'] });
+	meanwhile = () => read({ only: ['b'] });
+	assert.equal(await reaching.compare(store, api, never), null);
+	assert.deepEqual(
+		(await operationsOf(api)).filter(({ status }) => status === 'active').map(({ key }) => key),
+		['GET /b'],
+	);
 });
 
 test('a re-import says what it added, changed and removed, and keeps the tools of the rest', async () => {

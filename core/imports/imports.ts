@@ -11,25 +11,25 @@ import { compileCacheFolder } from '../process/compile-cache.ts';
 import { Strays } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
 import { configVersion } from '../registry/stored-configs.ts';
+import type { Secrets } from '../secrets/envelopes.ts';
 import type {
 	ApiRow,
 	GeneratedTools,
 	GenerationRequest,
 	ImportChanges,
-	ImportCheck,
 	ImportHold,
 	ImportJobRow,
-	ImportReader,
 	ImportWriter,
 	SchemaRow,
-	WrittenImport,
 } from '../store/store.ts';
 import { createImportReader } from './changes.ts';
+import { keptSource, readAgain } from './repetition.ts';
 import { type ImportRequest, readImportRequest } from './request.ts';
 import { draftTool, type Executors } from './tool-drafts.ts';
-import { type AfterImport, active, assertFewTools, generateTools, type Writing } from './tool-generation.ts';
-import type { ImportResult, ImportTask } from './worker-messages.ts';
+import { type AfterImport, generateTools, type Writing } from './tool-generation.ts';
+import type { ImportTask } from './worker-messages.ts';
 import { ImportWorkers } from './worker-run.ts';
+import { commit, type Dry, type Known, notWritten } from './writing.ts';
 
 export interface ImportedSchema {
 	/** The stored schema; its `report` is an `ImportReport`, and its `changes` are set. */
@@ -53,8 +53,12 @@ export interface Imports {
 	 * another runner holds the job by then
 	 */
 	importSchema(writing: Writing, api: ApiRow, body: Buffer, signal: AbortSignal, job?: ImportJobTie): Promise<ImportedSchema>;
-	/** Reads a description as an import does, and changes nothing. @returns what an import would change @throws as `importSchema` */
-	compare(reading: Writing, api: ApiRow, body: Buffer, signal: AbortSignal): Promise<ImportChanges>;
+	/**
+	 * Reads the description again as the latest import did, and changes nothing.
+	 * @returns what such an import would change; null where the document is the same, or was sent and not fetched
+	 * @throws as `importSchema`; conflict when it is not known how that import read it, secret_unreadable
+	 */
+	compare(reading: Writing, api: ApiRow, signal: AbortSignal): Promise<ImportChanges | null>;
 	/**
 	 * Makes one tool per operation that the filter admits. When aborted, the tools made so far stay. After an import, the tools that the
 	 * import updated are counted as updated.
@@ -69,6 +73,7 @@ export interface ImportParts {
 	registry: Registry;
 	/** The policy for fetching; only `allow` reaches the worker. */
 	egressPolicy: EgressPolicy;
+	secrets: Pick<Secrets, 'seal' | 'open'>;
 	log: Log;
 	/** The time limit of one import, fetching the document included. Default 120,000. */
 	timeoutMs?: number;
@@ -86,7 +91,7 @@ const MAX_KNOWN = 1_000;
 const SMALL_BODY_BYTES = 64 * 1024;
 
 export function createImports(parts: ImportParts): Imports {
-	const { registry } = parts;
+	const { registry, secrets } = parts;
 	const limits = { timeoutMs: TIMEOUT_MS, maxHeapMb: MAX_HEAP_MB, ...parts };
 	const closing = new AbortController();
 	const semaphore = new Semaphore(MAX_RUNNING, MAX_WAITING, tooMany);
@@ -114,14 +119,15 @@ export function createImports(parts: ImportParts): Imports {
 
 	return {
 		importSchema: (writing, api, body, signal, job) => run({ writing, api, body, signal, job }),
-		async compare(writing, api, body, signal) {
-			const found: ImportChanges[] = [];
-			const isDry = (changes: ImportChanges): void => void found.push(changes);
-			await run({ writing, api, body, signal, job: undefined, isDry }).catch((thrown: unknown) =>
-				found.length > 0 ? null : Promise.reject(thrown),
-			);
-			return found[0] ?? Promise.reject(notFound('API'));
-		},
+		compare: (writing, api, signal) =>
+			readAgain(writing, secrets, api, async ({ body, digest: unchanged }) => {
+				const found: (ImportChanges | null)[] = [];
+				const dry = { unchanged, tell: (changes: ImportChanges | null): void => void found.push(changes) };
+				await run({ writing, api, body, signal, job: undefined, dry }).catch((thrown: unknown) =>
+					found.length > 0 ? null : Promise.reject(thrown),
+				);
+				return found[0] ?? null;
+			}),
 		generateTools: (writing, api, request, after = {}) =>
 			generateTools(writing, importerOf(registry, api.type), { api, request, executors: executorsOf(registry), ...after }),
 		async close() {
@@ -138,14 +144,8 @@ interface OneImport {
 	body: Buffer;
 	stop: AbortSignal;
 	job: ImportJobTie | undefined;
-	/** Receives the changes of an import that is not to be written. */
-	isDry?: (changes: ImportChanges) => void;
-}
-
-/** The latest description of an API that this process has imported. */
-interface Known {
-	schemaId: string;
-	fingerprint: string;
+	/** Set for an import that is not to be written. */
+	dry?: Dry;
 }
 
 type Parts = Required<ImportParts> & { workers: ImportWorkers; known: BoundedMap<string, Known> };
@@ -153,7 +153,7 @@ type Parts = Required<ImportParts> & { workers: ImportWorkers; known: BoundedMap
 async function importOne(parts: Parts, one: OneImport): Promise<ImportedSchema> {
 	const signal = AbortSignal.any([one.stop, AbortSignal.timeout(parts.timeoutMs)]);
 	try {
-		for (let known = parts.known.get(one.api.id) ?? null; ; known = null) {
+		for (let known = (one.dry ? null : parts.known.get(one.api.id)) ?? null; ; known = null) {
 			const imported = await readAndWrite(parts, one, known, signal);
 			if (imported) return imported;
 		}
@@ -165,7 +165,7 @@ async function importOne(parts: Parts, one: OneImport): Promise<ImportedSchema> 
 /** @returns null when the description is the known one, and the API has another one by now: nothing is written */
 async function readAndWrite(
 	parts: Parts,
-	{ writing, api, body, job, isDry }: OneImport,
+	{ writing, api, body, job, dry }: OneImport,
 	known: Known | null,
 	signal: AbortSignal,
 ): Promise<ImportedSchema | null> {
@@ -177,6 +177,7 @@ async function readAndWrite(
 		operator: registry.operator(`importer:${api.type}`),
 		timeoutMs,
 		known: known?.fingerprint ?? null,
+		unchanged: dry?.unchanged ?? null,
 	};
 	const begun: { writer: ImportWriter | null } = { writer: null };
 	// The transaction begins with the first batch: no connection is held while the document is fetched.
@@ -197,6 +198,10 @@ async function readAndWrite(
 			},
 		});
 		progress('writing');
+		if (dry && result.report === null) {
+			dry.tell(null);
+			throw notWritten();
+		}
 		const importer = importerOf(registry, api.type);
 		const reader = createImportReader(
 			(operation, bodies) => draftTool(importer, operation, { api, bodies, executors: executorsOf(registry) }),
@@ -204,11 +209,8 @@ async function readAndWrite(
 		);
 		const writer = await begin();
 		const written = await commit(writer, result, {
-			reader: isDry ? told(reader, isDry) : reader,
-			hold: job?.hold,
-			operations,
-			isDry,
-			known,
+			...{ reader, hold: job?.hold, operations, dry, known },
+			source: keptSource(parts.secrets, api, result),
 		});
 		if (!written) return null;
 		if (result.fingerprint === null) parts.known.delete(api.id);
@@ -219,48 +221,6 @@ async function readAndWrite(
 		throw error;
 	}
 }
-
-interface Committing {
-	reader: ImportReader;
-	hold: ImportHold | undefined;
-	operations: number;
-	isDry: unknown;
-	known: Known | null;
-}
-
-async function commit(
-	writer: ImportWriter,
-	{ report, request, ...source }: ImportResult,
-	{ reader, hold, operations, isDry, known }: Committing,
-): Promise<WrittenImport | null> {
-	const { generation, allowEmpty } = request;
-	const job = hold && { ...hold, operations, generation };
-	// The check runs before the commit, so that a 400 leaves the former description in place.
-	const check: ImportCheck = async (count, { removed }) => {
-		if (isDry) throw new GatewayError('conflict', 'Nothing was written.');
-		if (removed > 0 && !allowEmpty && (await count(active({}))) === 0) throw emptied(removed);
-		if (generation) assertFewTools(await count(active(generation)));
-	};
-	if (report === null) return writer.repeat(known?.schemaId ?? '', reader, job, check);
-	const { format, title, version, servers } = report;
-	return writer.commit({ format, title, version, servers, ...source, report }, reader, job, check);
-}
-
-/** Returns a reader that tells the changes before they are checked. */
-const told = (reader: ImportReader, tell: (changes: ImportChanges) => void): ImportReader => ({
-	...reader,
-	finish(counts) {
-		const changes = reader.finish(counts);
-		tell(changes);
-		return changes;
-	},
-});
-
-/** Refuses a description without operations: an error page that parses as one, or the wrong file, would remove everything. */
-const emptied = (removed: number): GatewayError => {
-	const message = `The document has no operation that can be called, but the API has ${removed}: nothing was changed. "allowEmpty": true removes them.`;
-	return new GatewayError('schema_invalid', message, { details: [{ path: '/allowEmpty', message }] });
-};
 
 /** @throws validation_failed naming the importers that exist */
 function importerOf(registry: Registry, type: string): SchemaImporter {

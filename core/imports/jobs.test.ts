@@ -8,7 +8,7 @@ import openapi from '../../importers/openapi/index.ts';
 import http from '../../plugins/executors/http/index.ts';
 import { until } from '../../test/helpers/clock.ts';
 import { administer } from '../../test/helpers/postgres.ts';
-import { addApi, addMember, addTenant, importRun } from '../../test/helpers/samples.ts';
+import { addApi, addMember, addTenant, importRun, schema } from '../../test/helpers/samples.ts';
 import { silent } from '../../test/helpers/silent.ts';
 import { openReplica, type TestStore, testStore } from '../../test/helpers/store.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
@@ -62,13 +62,13 @@ interface Replica extends AsyncDisposable {
 }
 
 /** Keeps a thread from one test to the next. */
-const shared = createImports({ registry, egressPolicy: { allow: [] }, log: silent });
+const shared = createImports({ registry, egressPolicy: { allow: [] }, secrets, log: silent });
 after(() => shared.close());
 
 /** Stands for a separate process, with its own connections and, when asked, its own imports, which end with it. */
 async function replica({ isApart = false } = {}): Promise<Replica> {
 	const own = await openReplica(store);
-	const imports = isApart ? createImports({ registry, egressPolicy: { allow: [] }, log: silent }) : shared;
+	const imports = isApart ? createImports({ registry, egressPolicy: { allow: [] }, secrets, log: silent }) : shared;
 	const runs = createRuns({ store: own, log: silent });
 	const jobs = createImportJobs({ store: own, registry, secrets, imports, runs, log: silent });
 	await runs.open();
@@ -309,7 +309,6 @@ test('a replica that lost its run writes nothing, even when its work is done', a
 	const writer = (await store.apis.beginImport(organizationId, api.id)) ?? assert.fail();
 	await using _one = await replica();
 	await until(async () => (await jobOf(job)).attempts === 2, 'another replica takes it over');
-	const schema = { format: 'test', title: null, version: null, servers: [], sourceUrl: null, sizeBytes: 1, sha256: 'x', report: {} };
 	await assert.rejects(writer.commit(schema, undefined, { ...hold, generation: null, operations: 0 }), { code: 'conflict' });
 	assert.equal(await store.importQueue.tell(hold, { phase: 'parsing', operations: 1_000 }), false);
 	assert.equal(await store.importQueue.again(hold), null);

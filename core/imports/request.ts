@@ -50,6 +50,8 @@ export const BODIES = Joi.string()
 	);
 
 const MAX_FILES = 2_000;
+/** The longest body of a request that is kept so that its source can be read again: bodies of this length are opened and parsed in no time. */
+const MAX_REPETITION_CHARS = 64 * 1024;
 
 const file = Joi.alternatives(
 	Joi.string().allow('').description('A text.'),
@@ -121,6 +123,13 @@ export function readImportRequest(body: Uint8Array): ImportRequest {
 	const { schemaUrl = null, schemaContent = null, files = null, entry = null, options, allowEmpty, generateTools, ...generation } = given;
 	if (schemaContent?.trim() === '') throw invalid('/schemaContent', '"schemaContent" must not be empty.');
 	return { schemaUrl, schemaContent, files, entry, options, allowEmpty, generation: generateTools ? generation : null, ...taken };
+}
+
+/** Returns the body of a request that reads the same source in the same way; null where there is none, or it is too long to be kept. */
+export function repetitionOf({ schemaUrl, entry, options }: ImportRequest): string | null {
+	if (schemaUrl === null) return null;
+	const body = JSON.stringify({ schemaUrl, ...(entry !== null && { entry }), options });
+	return body.length <= MAX_REPETITION_CHARS ? body : null;
 }
 
 /** @throws validation_failed */

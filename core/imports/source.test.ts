@@ -10,6 +10,7 @@ import { type TestStore, testStore } from '../../test/helpers/store.ts';
 import { canary, httpUpstream } from '../../test/helpers/upstream.ts';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import { Registry } from '../registry/registry.ts';
+import { createSecrets } from '../secrets/envelopes.ts';
 import type { OperationRow } from '../store/store.ts';
 import { createImports, type ImportedSchema, type Imports } from './imports.ts';
 import type { ImportReport } from './report.ts';
@@ -55,7 +56,7 @@ after(() => Promise.all([...byAllowed.values()].map((imports) => imports.close()
 
 function importsTo(allow: string[]): Imports {
 	const key = allow.join();
-	const known = byAllowed.get(key) ?? createImports({ registry, egressPolicy: { allow }, log });
+	const known = byAllowed.get(key) ?? createImports({ registry, egressPolicy: { allow }, secrets: createSecrets('ab'.repeat(32)), log });
 	byAllowed.set(key, known);
 	return known;
 }

@@ -18,15 +18,21 @@ export interface ImportTask {
 	timeoutMs: number;
 	/** The fingerprint of the description that the API has, where the service knows it: that one is not parsed again. */
 	known: string | null;
+	/** The digest of a document that is not parsed again whatever its importer would make of it: only a change of it is looked for. */
+	unchanged: string | null;
 }
 
 export interface ImportResult {
-	/** Null for the known description, of which no operation is sent. */
+	/** Null for the known description and the unchanged document, of which no operation is sent. */
 	report: ImportReport | null;
 	request: Pick<ImportRequest, 'allowEmpty' | 'generation'>;
 	sourceUrl: string | null;
 	sizeBytes: number;
 	sha256: string;
+	/** The body of a request that reads the same source again; null where the description was sent, or its options are too long to be kept. */
+	repetition: string | null;
+	/** Tells one document from another; null where the importer has fetched more than the description. */
+	digest: string | null;
 	/** Null where the importer has fetched more than the description. */
 	fingerprint: string | null;
 }

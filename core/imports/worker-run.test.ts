@@ -13,7 +13,7 @@ import { ImportWorkers } from './worker-run.ts';
 const SOURCE = `export default { kind: 'importer', name: 'endless', config: { describe: () => ({}), validate: (value) => ({ value }) }, detect: () => 1,
 	async *parse() { console.log(process.pid); for (;;); } };`;
 const TASK = {
-	...{ type: 'endless', egressAllow: [], operator: {}, timeoutMs: 60_000, known: null },
+	...{ type: 'endless', egressAllow: [], operator: {}, timeoutMs: 60_000, known: null, unchanged: null },
 	sources: { endless: `data:text/javascript,${encodeURIComponent(SOURCE)}` },
 };
 const BODY = Buffer.from('{"schemaContent":"x"}');

@@ -12,10 +12,10 @@ import { describeThrown } from '../process/strays.ts';
 import { parseConfig } from '../registry/registry.ts';
 import { BatchMemory, type OperationBatch, OperationWriter, type Written } from './batch-writer.ts';
 import { checkOperation, checkSummary } from './check-importer.ts';
-import { fingerprintOf, measure } from './fingerprint.ts';
+import { digestOf, fingerprintOf, measure } from './fingerprint.ts';
 import { loadImporter } from './formats.ts';
 import { createReport, type ReportWriter } from './report.ts';
-import { readImportRequest } from './request.ts';
+import { readImportRequest, repetitionOf } from './request.ts';
 import { getSource } from './source.ts';
 import { BATCHES_FD, type ImportResult, type ImportTask, type ServiceMessage, type WorkerMessage } from './worker-messages.ts';
 
@@ -59,12 +59,14 @@ async function main(task: ImportTask, body: Uint8Array): Promise<ImportResult> {
 		const { fetched } = egress;
 		send({ type: 'got' });
 		const measured = measure(source, request.contentBytes);
-		const fingerprint = fingerprintOf(task, source, measured, options);
+		const digest = digestOf(source, measured);
+		const fingerprint = fingerprintOf(task, digest, options);
 		const { allowEmpty, generation } = request;
-		const result = { request: { allowEmpty, generation }, sourceUrl: source.url, ...measured };
-		if (fingerprint === task.known) return { report: null, fingerprint, ...result };
+		const result = { request: { allowEmpty, generation }, sourceUrl: source.url, ...measured, repetition: repetitionOf(request) };
+		if (fingerprint === task.known || digest === task.unchanged) return { report: null, digest, fingerprint, ...result };
 		const summary = await writeOperations(own.name, own.parse(source, deepFreeze(options), context), report);
-		return { report: report.finish(summary), fingerprint: egress.fetched === fetched ? fingerprint : null, ...result };
+		const isAll = egress.fetched === fetched;
+		return { report: report.finish(summary), digest: isAll ? digest : null, fingerprint: isAll ? fingerprint : null, ...result };
 	} finally {
 		await egress.close();
 	}

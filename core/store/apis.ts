@@ -13,7 +13,7 @@ import type {
 } from '../contract/nouns.ts';
 import type { InputSchemaOf } from './agents.ts';
 import type { Credentials } from './credentials.ts';
-import type { ImportChanges, ImportWriter } from './imports.ts';
+import type { ImportChanges, ImportWriter, KeptSource } from './imports.ts';
 import type { Edit, Fresh, Listed, Page, Removed, Row, TextFilter, Versioned } from './rows.ts';
 
 // ── connected APIs ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -116,6 +116,8 @@ export interface Apis extends Credentials {
 	beginImport(organizationId: string, apiId: string): Promise<ImportWriter | null>;
 	schemas(organizationId: string, apiId: string, page: Page): Promise<Listed<ListedSchemaRow>>;
 	schema(organizationId: string, apiId: string, id: string): Promise<SchemaRow | null>;
+	/** Returns the source of the latest schema; null when there is none. */
+	source(organizationId: string, apiId: string): Promise<(Pick<SchemaRow, 'id' | 'sourceUrl'> & KeptSource) | null>;
 	operations(organizationId: string, apiId: string, page: Page, filter?: OperationFilter): Promise<Listed<OperationRow>>;
 	/** Returns JSON text; null when there is none. */
 	wholeParameters(organizationId: string, operationId: string): Promise<string | null>;

@@ -144,6 +144,14 @@ export interface WrittenImport extends Record<'added' | 'changed' | 'unchanged' 
 	schema: SchemaRow;
 }
 
+/** The source of a description, for those who read it again. */
+export interface KeptSource {
+	/** The request that reads it, sealed; null where the description was sent, or it is not known how it was read. */
+	repetition: string | null;
+	/** Tells one document from another; null where its importer has fetched more than that. */
+	digest: string | null;
+}
+
 /** A job of an import, and the result that its row takes. */
 export type ImportJobEnd = ImportHold & { generation: GenerationRequest | null; operations: number };
 
@@ -161,7 +169,7 @@ export interface ImportWriter {
 	 * @throws conflict in the first case, the error of `check` in the other
 	 */
 	commit(
-		schema: SchemaSummary & Pick<SchemaRow, 'sourceUrl' | 'sizeBytes' | 'sha256' | 'report'>,
+		schema: SchemaSummary & Pick<SchemaRow, 'sourceUrl' | 'sizeBytes' | 'sha256' | 'report'> & { source: KeptSource },
 		reader?: ImportReader,
 		job?: ImportJobEnd,
 		check?: ImportCheck,
@@ -171,7 +179,7 @@ export interface ImportWriter {
 	 * @returns null, and has aborted, when the API has another one by then @throws as `commit`
 	 */
 	repeat(
-		schemaId: string,
+		latest: { schemaId: string; source: KeptSource },
 		reader: ImportReader,
 		job?: Omit<ImportJobEnd, 'operations'>,
 		check?: ImportCheck,

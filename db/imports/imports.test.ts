@@ -181,9 +181,9 @@ test('the latest schema is written once more without its operations, but not whe
 	const { row: first } = await importAll(api, [operation('a'), operation('b')]);
 	await importAll(api, [operation('a')]);
 	const { row: last } = await importAll(api, [operation('a')]);
-	const repeat = async (id: string, check?: ImportCheck) => {
+	const repeat = async (schemaId: string, check?: ImportCheck) => {
 		const writer = (await store.apis.beginImport(organizationId, apiId)) ?? assert.fail();
-		return writer.repeat(id, createImportReader(draft), undefined, check);
+		return writer.repeat({ schemaId, source: { repetition: 'sealed', digest: 'd' } }, createImportReader(draft), undefined, check);
 	};
 	const before = await operations(api);
 	await assert.rejects(
@@ -197,6 +197,7 @@ test('the latest schema is written once more without its operations, but not whe
 	assert.deepEqual(counts, { added: 0, changed: 0, unchanged: 1, removed: 0 });
 	const { id, createdAt, updatedAt, changes, ...same } = row;
 	assert.deepEqual(last, { ...last, ...same });
+	assert.deepEqual(await store.apis.source(organizationId, apiId), { id, sourceUrl: null, repetition: 'sealed', digest: 'd' });
 	assert.deepEqual([changes?.unchanged, changes?.removed, changes?.unlisted], [1, 0, 0]);
 	assert.deepEqual((await store.apis.schemas(organizationId, apiId, LIMIT)).items[3]?.id, id);
 	assert.deepEqual(await operations(api), before);

@@ -2,7 +2,7 @@
 // Everything happens in one transaction on a connection of its own.
 
 import type { Attributes, Transaction } from 'sequelize';
-import type { ImportJobEnd, ImportWriter, OperationFilter, SchemaRow, WrittenImport } from '../../core/store/store.ts';
+import type { ImportJobEnd, ImportWriter, KeptSource, OperationFilter, SchemaRow, WrittenImport } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { guard } from '../errors.ts';
 import { type ApiSchema, SCHEMA } from '../models/api.ts';
@@ -11,6 +11,7 @@ import type { Models } from '../models/index.ts';
 import { merge } from './merging.ts';
 import { operationsWhere } from './operations.ts';
 import { noteWritten } from './queue.ts';
+import { keepSource } from './sources.ts';
 import { type Import, openStage, stage } from './staging.ts';
 import { inTurn, lockApi, WORK_WAIT_MS } from './turns.ts';
 
@@ -50,7 +51,7 @@ async function beginLocked(database: Database, apiId: string): Promise<Transacti
 	return null;
 }
 
-type WrittenSchema = Omit<SchemaRow, 'id' | 'organizationId' | 'apiId' | 'createdAt' | 'updatedAt'>;
+type WrittenSchema = Omit<SchemaRow, 'id' | 'organizationId' | 'apiId' | 'createdAt' | 'updatedAt'> & { source: KeptSource };
 
 function createWriter(current: Import, { ApiOperation, ApiSchema }: Models, pulse: Pulse): ImportWriter {
 	const { sequelize, transaction, organizationId, apiId } = current;
@@ -82,6 +83,7 @@ function createWriter(current: Import, { ApiOperation, ApiSchema }: Models, puls
 			{ organizationId, apiId, format, title, version, servers, sourceUrl, sizeBytes, sha256, report, changes },
 			{ transaction },
 		);
+		await keepSource(current, row.id, schema.source);
 		// The job's row is locked after the schema, which locks its API: in this order no deadlock is possible.
 		if (job) await noteWritten({ bulk: sequelize }, job, { schemaId: row.id, transaction });
 		isOpen = false;
@@ -100,7 +102,7 @@ function createWriter(current: Import, { ApiOperation, ApiSchema }: Models, puls
 				await check?.(countOf, counts);
 				return write({ ...schema, changes }, counts, job);
 			}),
-		repeat: (schemaId, reader, job, check) =>
+		repeat: ({ schemaId, source }, reader, job, check) =>
 			orAbort(async () => {
 				// The API is locked: later schemas have larger numbers.
 				const latest = await ApiSchema.findOne({ where: { organizationId, apiId }, order: [['seq', 'DESC']], transaction, raw: true });
@@ -112,7 +114,7 @@ function createWriter(current: Import, { ApiOperation, ApiSchema }: Models, puls
 				const counts = { added: 0, changed: 0, unchanged: operations, removed: 0 };
 				const changes = reader.finish({ operations, ...counts, isFirst: false, toolsUpdated: 0 });
 				await check?.(countOf, counts);
-				return write({ ...latest, changes }, counts, job && { ...job, operations });
+				return write({ ...latest, changes, source }, counts, job && { ...job, operations });
 			}),
 		abort,
 	});

@@ -34,6 +34,7 @@ import { payloads } from './0030-payloads.ts';
 import { alerts } from './0031-alerts.ts';
 import { printed } from './0032-printed.ts';
 import { lookups } from './0033-lookups.ts';
+import { sources } from './0034-sources.ts';
 
 /** All migrations, in order. */
 export const MIGRATIONS: Migration[] = [
@@ -70,4 +71,5 @@ export const MIGRATIONS: Migration[] = [
 	alerts,
 	printed,
 	lookups,
+	sources,
 ];

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Imports } from '../../core/imports/imports.ts';
+import { createSecrets } from '../../core/secrets/envelopes.ts';
 import { silent } from '../helpers/silent.ts';
 import type { TestStore } from '../helpers/store.ts';
 import type { Subject } from './import-subjects.ts';
@@ -42,7 +43,13 @@ export async function openImporting(folder: string): Promise<Importing> {
 		const url = urlOf(`${file}/index.ts`);
 		registry.add((await import(url)).default, url);
 	}
-	const imports: Imports = createImports({ registry, egressPolicy: { allow: [] }, log: silent, timeoutMs: TIMEOUT_MS });
+	const imports: Imports = createImports({
+		registry,
+		egressPolicy: { allow: [] },
+		secrets: createSecrets('ab'.repeat(32)),
+		log: silent,
+		timeoutMs: TIMEOUT_MS,
+	});
 	return { imports, store: await testStore() };
 }
 

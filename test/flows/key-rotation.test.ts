@@ -24,6 +24,7 @@ import {
 } from '../helpers/service.ts';
 import { silent } from '../helpers/silent.ts';
 import { openReplica } from '../helpers/store.ts';
+import { httpUpstream } from '../helpers/upstream.ts';
 
 const [FORMER, PRESENT] = [SECRETS.ENCRYPTION_KEY, 'ef'.repeat(32)];
 const MOVING = { ENCRYPTION_KEY: PRESENT, ENCRYPTION_KEY_FORMER: FORMER };
@@ -61,6 +62,10 @@ async function furnish() {
 	const granted = await connectApi(account, upstream.origin, { paths: { '/b': get('b') } });
 	await granted.store('oauth2', { ...CLIENT, tokenUrl: (await grantServer(t)).tokenUrl });
 	assert.equal(must(await granted.run('b'), 200).body.data.status, 'success');
+	const document = JSON.stringify({ openapi: '3.1.0', info: { title: 'Read', version: '1' }, paths: { '/c': get('c') } });
+	const { origin } = await httpUpstream(t, (_, response) => response.end(document));
+	const { id: readId } = must(await account.post('/apis', { name: 'Read', type: 'openapi', baseUrl: origin }), 201).body.data;
+	must(await account.post(`/apis/${readId}/import-schema`, { schemaUrl: `${origin}/?token=canary` }), 200);
 	const tool = {
 		name: 'own',
 		type: 'http',
@@ -127,8 +132,17 @@ const required = (): Record<string, string> => {
 };
 
 const LASTING = [
-	...['agent_schedules', 'agent_webhooks', 'alert_rules', 'api_credentials', 'gateway_auth', 'installation', 'llm_providers', 'records'],
-	...['tools', 'upstream_tokens'],
+	...[
+		'agent_schedules',
+		'agent_webhooks',
+		'alert_rules',
+		'api_credentials',
+		'api_sources',
+		'gateway_auth',
+		'installation',
+		'llm_providers',
+	],
+	...['records', 'tools', 'upstream_tokens'],
 ];
 
 test('a service opens what a former key sealed, seals with the present one, and may be a replica of one that does so the other way round', async () => {

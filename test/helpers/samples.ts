@@ -120,6 +120,7 @@ export const schema = {
 	sizeBytes: 2,
 	sha256: '00',
 	report: {},
+	source: { repetition: null, digest: null },
 };
 
 /** Checks the error for text with a NUL or a lone surrogate. */

@@ -10,7 +10,6 @@ import {
 	assertPassable,
 	body,
 	type Core,
-	type CredentialRow,
 	description,
 	displayName,
 	expectedVersion,
@@ -59,8 +58,8 @@ const watch = Joi.string()
 	.valid('daily')
 	.allow(null)
 	.description(
-		'`daily`: the document is read again from the URL of its last import each day, without a change to the API, and alert rules of the kind ' +
-			'`document` tell how it differs. Null: it is not.',
+		'`daily`: the document is read again each day as its last import read it, from the same URL with the same options, without a change to the API, ' +
+			'and alert rules of the kind `document` tell how it differs; `watchable` tells whether that is possible. Null: it is not.',
 	);
 
 /** Fields that are optional both in a new API and in a change. */
@@ -150,9 +149,11 @@ const getApi = (core: Core): ServerRoute =>
 		versioned: true,
 		handler: async (request) => {
 			const api = await findApi(request, core);
-			const credentials = await core.store.apis.credentials(api.organizationId, api.id);
-			showVersion(request, api.version, tagOf(credentials));
-			return { ...presentApi(api), credentials: credentials.map(presentCredential) };
+			const { apis } = core.store;
+			const [source, stored] = await Promise.all([apis.source(api.organizationId, api.id), apis.credentials(api.organizationId, api.id)]);
+			const more = { watchable: typeof source?.repetition === 'string', credentials: stored.map(presentCredential) };
+			showVersion(request, api.version, tagOf(more));
+			return { ...presentApi(api), ...more };
 		},
 	});
 
@@ -189,11 +190,9 @@ function show(request: Request, api: ApiRow) {
 	return presentApi(api);
 }
 
-/** Computes the part of the ETag that stands for the credentials; 0 when there are none. */
-function tagOf(credentials: CredentialRow[]): number {
-	const shown = JSON.stringify(credentials.map(presentCredential));
-	return credentials.length === 0 ? 0 : createHash('sha256').update(shown).digest().readUIntBE(0, 6);
-}
+/** Computes the part of the ETag that stands for what changes beside the API's version; 0 when there is none of it. */
+const tagOf = (more: { watchable: boolean; credentials: unknown[] }): number =>
+	more.watchable || more.credentials.length > 0 ? createHash('sha256').update(JSON.stringify(more)).digest().readUIntBE(0, 6) : 0;
 
 async function connect(request: Request, core: Core): Promise<ApiRow> {
 	// The body has passed CREATE.

@@ -48,7 +48,13 @@ export const CREDENTIAL = shape({
 
 export const presentCredential = (row: CredentialRow) => present(CREDENTIAL, row);
 
-export const API_WITH_CREDENTIALS = shape({ ...fields, credentials: Joi.array().items(CREDENTIAL) }).meta({ schema: 'ApiWithCredentials' });
+export const API_WITH_CREDENTIALS = shape({
+	...fields,
+	watchable: Joi.boolean().description(
+		'Whether its document can be read again as its last import read it: that was from a URL, by a release that keeps the options of an import, and they have at most 64 KiB.',
+	),
+	credentials: Joi.array().items(CREDENTIAL),
+}).meta({ schema: 'ApiWithCredentials' });
 
 const reportFields = {
 	format: text.description('The detected format and version: `openapi 3.1.0`.'),

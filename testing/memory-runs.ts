@@ -168,6 +168,7 @@ class Queue implements MemoryRuns {
 			...{ id: run.id, organizationId: run.organizationId, attempt: 1, definition: null, input: run.input, signal },
 			// A job runs to its end.
 			over: new Promise<void>(() => undefined),
+			left: new Promise<void>(() => undefined),
 			progress: (progress) => this.#change(entry, { progress }),
 			async step(_key, work) {
 				signal.throwIfAborted();

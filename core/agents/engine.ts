@@ -9,6 +9,7 @@ import type { RunBudget } from '../models/spending.ts';
 import { describeThrown } from '../process/strays.ts';
 import { hasRunEnded } from '../runs/following.ts';
 import type { Runs } from '../runs/runs.ts';
+import type { Recorder } from '../store/recorder.ts';
 import type { AgentRow, Agents, Execution, QuestionRow, Run } from '../store/store.ts';
 import { OFF, type Telemetry } from '../telemetry/telemetry.ts';
 import type { CallParts } from '../tools/call-parts.ts';
@@ -20,15 +21,16 @@ import { definitionOf, kindOf, MAX_DEPTH, type RunDefinition } from './definitio
 import { Envelopes } from './envelopes.ts';
 import { openExecution, traceOf } from './executions.ts';
 import { inputSchemaOf } from './graph.ts';
-import { runLine } from './logged-runs.ts';
+import { RunLines } from './logged-runs.ts';
 import { createPortable } from './portable.ts';
 import { AgentProgram, type ProgramParts } from './program.ts';
 import { tracedDefinition, tracedRun } from './run-spans.ts';
 import { createSchedules } from './schedules.ts';
 import { answerOf, assertDepth, newRef } from './verbs.ts';
 
-export interface AgentParts extends Omit<ProgramParts, 'tell' | 'runs' | 'agents' | 'hearings'>, Omit<CheckParts, 'agents'> {
-	runs: Pick<Runs, 'define' | 'startWith' | 'follow' | 'untilEnded' | 'steps' | 'signal' | 'cancel'>;
+export interface AgentParts extends Omit<ProgramParts, 'tell' | 'runs' | 'agents' | 'hearings' | 'lines'>, Omit<CheckParts, 'agents'> {
+	runs: Pick<Runs, 'define' | 'startWith' | 'get' | 'follow' | 'untilEnded' | 'steps' | 'signal' | 'cancel'>;
+	recorder: Pick<Recorder, 'request'>;
 	agents: Agents;
 	argumentChecks: ArgumentChecks;
 	telemetry?: Pick<Telemetry, 'run'>;
@@ -72,7 +74,8 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		}
 	};
 	const hearings = new Hearings();
-	const program = new AgentProgram({ ...parts, tell, hearings });
+	const lines = new RunLines(parts);
+	const program = new AgentProgram({ ...parts, tell, hearings, lines });
 	const schedules = createSchedules({
 		...{ agents, secrets, kind: { kind: kindOf(1), perAccount: PER_ACCOUNT, perAccountUnfinished: UNFINISHED, maxLosses: 5 } },
 		...{ complete: (agent, input) => complete(agent, input), runOf: (asked) => runOf(asked, ALONE) },
@@ -81,6 +84,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		runs.define(kindOf(depth), (run) => tracedRun(run, { telemetry }, () => program.run(run)), {
 			...(depth === 1 && { fire: schedules.fire }),
 			...{ places: PLACES, perAccount: PER_ACCOUNT, perAccountUnfinished: UNFINISHED },
+			ended: (run) => lines.ended(run),
 			addChild: async (asked, kind) => {
 				const { agentId, revision, chain } = definitionOf(asked);
 				const added = await agents.start(asked, kind, { agentId, revision, startedBy: `agent:${chain.at(-2) ?? ''}` });
@@ -158,12 +162,8 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			return traceOf(secrets, run, await runs.steps(place, asked), full);
 		},
 		async cancel(place) {
-			const { agentId, run } = await find(place);
-			const isCancelled = await runs.cancel(place, 'The execution was cancelled.');
-			const durationMs = Date.now() - run.createdAt.getTime();
-			if (isCancelled)
-				parts.recorder.request(runLine({ organizationId: place.organizationId, agentId, durationMs, use: null, outcome: 'cancelled' }));
-			return isCancelled;
+			await find(place);
+			return runs.cancel(place, 'The execution was cancelled.');
 		},
 		async retry(place, startedBy) {
 			const { agentId, run } = await find(place);

@@ -5,14 +5,13 @@ import type { Usage } from '../contract/providers.ts';
 import { BoundedMap } from '../kit/bounded-map.ts';
 import { isObject } from '../kit/json.ts';
 import { Semaphore } from '../kit/semaphore.ts';
-import { type Spending, UsageMeter } from '../models/spending.ts';
+import type { Spending, UsageMeter } from '../models/spending.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { RunContext } from '../runs/context.ts';
 import { RunError } from '../runs/context.ts';
 import { persist } from '../runs/keeper.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
-import type { Recorder } from '../store/recorder.ts';
 import type { Agents, QuestionRow } from '../store/store.ts';
 import type { Services } from '../tools/call-parts.ts';
 import type { Hearing } from './chats/conversation.ts';
@@ -21,7 +20,7 @@ import { definitionOf, modelBudgets, type RunDefinition, runBudgets } from './de
 import { Envelopes } from './envelopes.ts';
 import { compileGraph, type Graph } from './graph.ts';
 import { type At, walk } from './interpreter.ts';
-import { outcomeOfFault, runLine } from './logged-runs.ts';
+import type { RunLines } from './logged-runs.ts';
 import { NodeCaller, type NodeCallParts, noVerbs } from './node-call.ts';
 import { NodeRuns, type Try } from './node-runs.ts';
 import { Trace } from './trace.ts';
@@ -37,7 +36,7 @@ export interface ProgramParts {
 	tell(question: QuestionRow): Promise<void>;
 	shelfOf: NodeCallParts['shelfOf'];
 	limits: NodeCallParts['limits'];
-	recorder: Pick<Recorder, 'request'>;
+	lines: Pick<RunLines, 'begin'>;
 	hearings: { of(ref: string): Hearing | null };
 }
 
@@ -69,12 +68,7 @@ export class AgentProgram {
 		const trace = new Trace((isUrgent) => told.tell(isUrgent));
 		told.trace = trace;
 		const leave = run.hold();
-		const [meter, startedMs] = [new UsageMeter(), performance.now()];
-		const log = (outcome: string): void => {
-			const { organizationId } = run;
-			const durationMs = performance.now() - startedMs;
-			this.#parts.recorder.request(runLine({ organizationId, agentId: definition.agentId, durationMs, use: meter.use, outcome }));
-		};
+		const meter = this.#parts.lines.begin(run);
 		const talks = talksOf(definition, { run, envelopes, trace, hearing: () => this.#parts.hearings.of(definition.ref) });
 		const nodes: NodeRuns = new NodeRuns({
 			...{ run, trace, envelopes },
@@ -95,12 +89,9 @@ export class AgentProgram {
 			talks?.begin(graph);
 			const output = await walk({ graph, at, rootFrom: [] }, nodes);
 			told.end();
-			log('success');
 			return envelopes.seal({ output, trace: trace.stored(true), ...(talks && { ended: talks.ended }) } as unknown as Json);
 		} catch (error) {
 			told.last();
-			const outcome = outcomeOfFault(error, run.signal);
-			if (outcome !== null) log(outcome);
 			throw error;
 		} finally {
 			leave();

@@ -40,6 +40,7 @@ export class Attempt {
 	readonly #suspended = Promise.withResolvers<Outcome>();
 	/** Resolves when the attempt is over. */
 	readonly #over = Promise.withResolvers<void>();
+	readonly #left = Promise.withResolvers<void>();
 	/** Resolves when no step is under way, after the attempt is over. */
 	readonly #idle = Promise.withResolvers<void>();
 	#keptChars: number;
@@ -88,6 +89,11 @@ export class Attempt {
 		if (!this.#isOver) this.#stop.abort(reason);
 	}
 
+	/** Tells the program that this process is done with the attempt. */
+	leave(): void {
+		this.#left.resolve();
+	}
+
 	/** Resolves when no step is under way any more. */
 	settled(): Promise<void> {
 		if (this.#busy === 0) this.#idle.resolve();
@@ -111,6 +117,7 @@ export class Attempt {
 			...{ id, organizationId, attempt, definition, input },
 			signal: this.#stop.signal,
 			over: this.#over.promise,
+			left: this.#left.promise,
 			step: (key, work, options) => this.#step(key, work, options),
 			// The sender of a signal is trusted with its shape, as the writer of a step is.
 			event: <T extends Json>(name: string, options?: WaitOptions) => this.#event(name, options) as Promise<T>,

@@ -18,6 +18,8 @@ export interface RunContext<I extends Json = Json> {
 	readonly signal: AbortSignal;
 	/** Resolves when the attempt is over: a program that waits then is left where it stands, and never goes on. */
 	readonly over: Promise<void>;
+	/** Resolves when this process is done with the attempt: what it ended with is written. */
+	readonly left: Promise<void>;
 	/**
 	 * Runs `work`, or returns what it returned in a former attempt; an error that it threw is thrown again. With `once` a step that was begun
 	 * and not seen to end is never repeated. @param key unique in the run: the node and the path of iterations to it

@@ -107,6 +107,7 @@ export class Runner {
 			.finally(() => {
 				if (this.#held.get(id) === attempt) this.#held.delete(id);
 				tell(false);
+				attempt.leave();
 				this.#running.delete(running);
 				this.#refill(claimed.run.kind);
 			});

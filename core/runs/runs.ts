@@ -4,7 +4,19 @@
 import { invalid, notFound } from '../contract/errors.ts';
 import type { Json, Log } from '../contract/nouns.ts';
 import { raceWith } from '../kit/race.ts';
-import type { ClaimedRun, DueSchedule, NewRun, ReadStep, Run, RunKind, RunQueue, RunSchedule, StepsAsked, Store } from '../store/store.ts';
+import type {
+	ClaimedRun,
+	DueSchedule,
+	EndedRun,
+	NewRun,
+	ReadStep,
+	Run,
+	RunKind,
+	RunQueue,
+	RunSchedule,
+	StepsAsked,
+	Store,
+} from '../store/store.ts';
 import { apart } from '../telemetry/spans.ts';
 import { type RunContext, waitOf } from './context.ts';
 import { MAX_LOSSES } from './definitions.ts';
@@ -28,6 +40,8 @@ export interface KindOptions {
 	addChild?(asked: NewRun, kind: RunKind): Promise<{ run: Run } | null>;
 	/** Sets the next time of a schedule of this kind, and starts the run of this one together with rows of its own. Default: it has none. */
 	fire?(due: DueSchedule, nextAt: Date | null, starts: boolean): Promise<boolean>;
+	/** Hears of each run of this kind whose end this process has written, however it ended. Default: nobody does. */
+	ended?(run: EndedRun): Promise<void>;
 }
 
 /** The answer of the one who added a run, which may begin here. */
@@ -95,6 +109,15 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 	const fire: RunQueue['fire'] = (due, nextAt, starts) => apart(() => (firers.get(due.kind) ?? queue.fire)(due, nextAt, starts));
 	const runner = new Runner({ queue, log, startChild, fire, ...more });
 	const unsubscribe = changes.subscribe((topics) => runner.hear(topics));
+	const listeners = new Map<string, NonNullable<KindOptions['ended']>>();
+	const hearing = new Set<Promise<void>>();
+	// Also after the close: requests that are still answered may cancel runs.
+	queue.onEnd((run) => {
+		const heard = (listeners.get(run.kind)?.(run) ?? Promise.resolve())
+			.catch((error: unknown) => log.error({ err: error, runId: run.id }, 'the end of a run was not heard'))
+			.finally(() => hearing.delete(heard));
+		hearing.add(heard);
+	});
 	const follow = (place: RunPlace & { only?: 'ended' }, signal: AbortSignal) => followRun({ queue, changes }, place, signal);
 	const startWith: Runs['startWith'] = async (asked, add) => {
 		const leave = asked.here ? await runner.reserve(asked.kind) : null;
@@ -111,10 +134,11 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 		define(
 			kind,
 			program,
-			{ places = PLACES, perAccount = null, perAccountUnfinished = null, maxLosses = MAX_LOSSES, addChild, fire: own } = {},
+			{ places = PLACES, perAccount = null, perAccountUnfinished = null, maxLosses = MAX_LOSSES, addChild, fire: own, ended } = {},
 		) {
 			if (addChild) adders.set(kind, addChild);
 			if (own) firers.set(kind, own);
+			if (ended) listeners.set(kind, ended);
 			const bounds = { places, maxLosses, perAccount, perAccountUnfinished };
 			// The one who starts a run of this kind gives it the input that its program expects.
 			runner.define({ kind, ...bounds, program: (run) => apart(() => program(run as RunContext<never>)) });
@@ -152,7 +176,10 @@ export function createRuns({ store, log, ...more }: RunsParts): Runs {
 		},
 		unschedule: ({ organizationId, key }) => queue.removeSchedule(organizationId, key),
 		close(graceMs) {
-			closing ??= runner.close(graceMs).finally(unsubscribe);
+			closing ??= runner
+				.close(graceMs)
+				.finally(unsubscribe)
+				.finally(() => Promise.all(hearing));
 			return closing;
 		},
 	};

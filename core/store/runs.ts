@@ -43,6 +43,13 @@ export interface Run {
 	finishedAt: Date | null;
 }
 
+/** A run that has just ended, as its end was written. */
+export interface EndedRun extends Pick<Run, 'id' | 'organizationId' | 'kind' | 'error' | 'createdAt' | 'startedAt'> {
+	finishedAt: Date;
+	/** The agent of its execution, and what that counted over all attempts; null: it has none. `cost` is null when that of a call is unknown. */
+	execution: { agentId: string; tokens: number; cost: number | null } | null;
+}
+
 /** A run without what it works on, for lists. */
 export type RunSummary = Omit<Run, 'definition' | 'input' | 'output' | 'progress'>;
 
@@ -232,5 +239,7 @@ export interface RunQueue {
 	expire(known: readonly string[]): Promise<number>;
 	/** Removes runs that ended before that time. */
 	prune(olderThan: Date): Promise<number>;
+	/** Lets `listener` hear of each run whose end was written here, in whichever way: one end is heard in one process, once. */
+	onEnd(listener: (run: EndedRun) => void): void;
 	close(): Promise<void>;
 }

@@ -2,7 +2,7 @@
 
 import { literal } from 'sequelize';
 import { GatewayError } from '../../core/contract/errors.ts';
-import type { AgentRow, Agents, Topic } from '../../core/store/store.ts';
+import type { AgentRow, Agents } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { AGENT, type Agent } from '../models/agent.ts';
 import { pick } from '../models/columns.ts';
@@ -10,6 +10,7 @@ import type { Models } from '../models/index.ts';
 import { listPage, own, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import type { JointRuns } from '../runs/joint.ts';
+import type { News } from '../runs/rows.ts';
 import { search } from '../search.ts';
 import { byNameOr } from '../sorts.ts';
 import { storable } from '../text.ts';
@@ -91,19 +92,19 @@ export function createAgents(database: Database, models: Models, runs: JointRuns
 		},
 		async remove(organizationId, id, ifVersion) {
 			const place = [uuid(organizationId), uuid(id)];
-			const topics: Topic[] = [];
 			const removed = await database.transact(async (transaction) => {
 				const [locked] = await rows<{ version: number }>(database.bulk, LOCK_AGENT, place, transaction);
 				if (!assertVersion(locked ?? null, ifVersion)) return null;
+				const news: News[] = [];
 				for (const run of await rows<{ id: string }>(database.bulk, UNDER_WAY, place, transaction))
-					topics.push(...(await runs.cancel(transaction, { organizationId, id: run.id }, REMOVED)));
+					news.push(...(await runs.cancel(transaction, { organizationId, id: run.id }, REMOVED)));
 				const [counts] = await rows<Record<string, number>>(database.bulk, COUNTS, place, transaction);
 				await database.bulk.query(REMOVE_RUNS, { bind: place, transaction });
 				await database.bulk.query(REMOVE, { bind: place, transaction });
-				return counts ?? {};
+				return { counts: counts ?? {}, news };
 			});
-			runs.ring(topics);
-			return removed;
+			if (removed) runs.ring(removed.news);
+			return removed === null ? null : removed.counts;
 		},
 	};
 }

@@ -88,12 +88,12 @@ export function createImportJobs(database: Database, { ImportJob }: Models, runs
 		get,
 		async cancel(organizationId, apiId, id) {
 			const place = { organizationId: uuid(organizationId), id: uuid(id) };
-			const topics = await database.write(async (transaction) => {
+			const news = await database.write(async (transaction) => {
 				await rows(database.ordinary, LOCK_RUN, [place.organizationId, place.id], transaction);
 				const [job] = await rows(database.ordinary, CANCEL, [place.organizationId, uuid(apiId), place.id], transaction);
 				return job ? runs.cancel(transaction, place, CANCELLED) : [];
 			});
-			runs.ring(topics);
+			runs.ring(news);
 			return get(organizationId, apiId, id);
 		},
 	};

@@ -3,9 +3,10 @@
 
 import type { Log } from '../../core/contract/nouns.ts';
 import type { Carrier } from '../../core/store/carrier.ts';
-import type { Topic } from '../../core/store/store.ts';
+import type { EndedRun, Topic } from '../../core/store/store.ts';
 import { SPOKEN } from '../changes.ts';
 import type { RunPool } from './pool.ts';
+import type { News } from './rows.ts';
 
 const MERGE_MS = 50;
 
@@ -26,6 +27,7 @@ export class Bell {
 	readonly #say: (topics: Topic[]) => void;
 	readonly #log: Log;
 	readonly #carrier: Carrier | null;
+	readonly #listeners = new Set<(run: EndedRun) => void>();
 	#topics = new Set<Topic>();
 	#ringing: Promise<void> | null = null;
 	#last = Number.NEGATIVE_INFINITY;
@@ -38,8 +40,16 @@ export class Bell {
 		this.#carrier = carrier;
 	}
 
+	/** Lets `listener` hear of the ends that this process rings: of each run that it has ended, once. */
+	onEnd(listener: (run: EndedRun) => void): void {
+		this.#listeners.add(listener);
+	}
+
 	/** A lost announcement only costs time: whoever waits looks again by itself. */
-	ring(...topics: Topic[]): void {
+	ring(...news: News[]): void {
+		const topics = news.flatMap((one): Topic[] => (typeof one === 'string' ? [one] : [`run:${one.id}`, `run:ended:${one.id}`]));
+		// Before the attempt of a run that is ended from outside is told to stop.
+		for (const one of news) if (typeof one !== 'string') for (const listener of this.#listeners) listener(one);
 		if (topics.length > 0) this.#say(topics);
 		for (const topic of topics) this.#topics.add(topic);
 		if (this.#timer || this.#ringing) return;

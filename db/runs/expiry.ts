@@ -1,8 +1,8 @@
 // Ends runs that nobody took in time: a deadline is watched by the holder of a run, but a run may wait for a process that never comes.
 
-import type { RunFault, RunQueue, Topic } from '../../core/store/store.ts';
+import type { RunFault, RunQueue } from '../../core/store/store.ts';
 import type { RunParts } from './queue.ts';
-import { LOCKED, type LockedRun } from './rows.ts';
+import { LOCKED, type LockedRun, type News } from './rows.ts';
 
 /** The runs that one look ends at most; the next one ends others. */
 const MOST = 500;
@@ -33,15 +33,15 @@ type RunKey = Pick<LockedRun, 'organizationId' | 'id'>;
 export function createExpiry({ pool, rows, bell }: RunParts): RunQueue['expire'] {
 	/** Ends a run that is still as it was found. */
 	const endOne = async ({ organizationId, id }: RunKey, still: string, error: RunFault): Promise<boolean> => {
-		const topics = await pool.transact(async (sql): Promise<Topic[] | null> => {
+		const news = await pool.transact(async (sql): Promise<News[] | null> => {
 			const parent = await rows.lockParent(sql, id);
 			const query = `SELECT ${LOCKED} FROM runs r WHERE organization_id = $1 AND id = $2 AND finished_at IS NULL AND ${still} FOR UPDATE`;
 			const [run] = (await sql.executeSql(query, [organizationId, id])).rows as LockedRun[];
 			if (!run) return null;
 			return rows.end(sql, run, parent, { status: 'failed', output: null, error });
 		});
-		if (topics) bell.ring(...topics);
-		return topics !== null;
+		if (news) bell.ring(...news);
+		return news !== null;
 	};
 	const endAll = async (found: RunKey[], still: string, error: RunFault): Promise<number> => {
 		let ended = 0;

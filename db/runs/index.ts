@@ -32,7 +32,7 @@ export function createRunQueue(
 	const parts: RunParts = { pool, engine, rows: new RunRows(engine), bell: new Bell(pool, { say: changes.say, log, carrier }) };
 	carrier?.listen((text) => changes.say(topicsOf(text)));
 	const desk = { ...parts, reads, add: adder(parts) };
-	const runQueue = guard({
+	const verbs = guard({
 		...createWorker(parts),
 		...createDesk(desk),
 		expire: createExpiry(parts),
@@ -43,6 +43,7 @@ export function createRunQueue(
 			await pool.close();
 		},
 	});
+	const runQueue = { ...verbs, onEnd: parts.bell.onEnd.bind(parts.bell) };
 	return { runQueue, jointRuns: createJointRuns(parts), announce: (...topics) => parts.bell.ring(...topics) };
 }
 

@@ -2,10 +2,11 @@
 
 import type pg from 'pg';
 import type { Transaction } from 'sequelize';
-import type { Run, RunKind, Topic } from '../../core/store/store.ts';
+import type { Run, RunKind } from '../../core/store/store.ts';
 import { uuid } from '../pages.ts';
 import type { Sql } from './pool.ts';
 import type { RunParts } from './queue.ts';
+import type { News } from './rows.ts';
 import { type Added, adder, canceller, type Forked, forker, type Scheduled } from './runs.ts';
 
 export interface JointRuns {
@@ -13,11 +14,11 @@ export interface JointRuns {
 	prepare(kind: string): Promise<void>;
 	/** Adds a run. The caller rings its topics when the transaction is committed. */
 	add(transaction: Transaction, asked: Scheduled, kind: RunKind): Promise<Added | null>;
-	/** Cancels a run with its children. @returns the topics to ring when the transaction is committed */
-	cancel(transaction: Transaction, place: { organizationId: string; id: string }, message: string): Promise<Topic[]>;
+	/** Cancels a run with its children. @returns the news to ring when the transaction is committed, once */
+	cancel(transaction: Transaction, place: { organizationId: string; id: string }, message: string): Promise<News[]>;
 	/** Starts a run anew, of a kind that is prepared. The caller rings `run:queued:<kind>` when the transaction is committed. */
 	fork(transaction: Transaction, place: { organizationId: string; id: string }, forked: Forked): Promise<Run | null>;
-	ring(topics: readonly Topic[]): void;
+	ring(news: readonly News[]): void;
 }
 
 export function createJointRuns(parts: RunParts): JointRuns {
@@ -27,7 +28,7 @@ export function createJointRuns(parts: RunParts): JointRuns {
 		add: (transaction, asked, kind) => add(sqlOf(transaction), asked, kind),
 		cancel: (transaction, place, message) => cancel(sqlOf(transaction), place, message),
 		fork: (transaction, { organizationId, id }, forked) => fork(sqlOf(transaction), [uuid(organizationId), uuid(id)], forked),
-		ring: (topics) => parts.bell.ring(...topics),
+		ring: (news) => parts.bell.ring(...news),
 	};
 }
 

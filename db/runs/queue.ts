@@ -1,7 +1,7 @@
 // Runs as the replicas that run them see them: taken, kept, given back. The count of an account's running runs is taken in the claim, under
 // a lock, since the engine counts in a snapshot.
 
-import type { ClaimedRun, Run, RunHold, RunKind, RunLook, RunQueue, RunSignal, Topic } from '../../core/store/store.ts';
+import type { ClaimedRun, EndedRun, Run, RunHold, RunKind, RunLook, RunQueue, RunSignal } from '../../core/store/store.ts';
 import type { Bell } from './bell.ts';
 import type { Engine, Turn } from './engine.ts';
 import type { RunPool, Sql } from './pool.ts';
@@ -16,6 +16,7 @@ import {
 	LOCKED,
 	type LockedRun,
 	lockKey,
+	type News,
 	NOW,
 	RUN,
 	type RunOutcome,
@@ -138,22 +139,23 @@ export function createWorker({ pool, engine, rows, bell }: RunParts): Worker {
 	/** Ends the part of this process in a run, and tells whoever waits for that. @returns false when another process has it */
 	const finishRun = async (
 		hold: RunHold,
-		change: (sql: Sql, run: LockedRun, parent: LockedRun | null) => Promise<Topic[]>,
+		change: (sql: Sql, run: LockedRun, parent: LockedRun | null) => Promise<News[]>,
 	): Promise<boolean> => {
-		const topics = await pool.transact(async (sql) => {
+		const news = await pool.transact(async (sql) => {
 			const parent = hold.parentId ? await rows.lockParent(sql, hold.id) : null;
 			const run = await rows.lockHeld(sql, hold);
 			return run && change(sql, run, parent);
 		});
-		if (topics) bell.ring(...topics);
-		return topics !== null;
+		if (news) bell.ring(...news);
+		return news !== null;
 	};
 
 	const endAlone = async (hold: RunHold, outcome: RunOutcome): Promise<false | { areOthersWaiting: boolean }> => {
-		const [ended] = await pool.rows<{ areOthersWaiting: boolean }>(END_ALONE, [hold.id, hold.attempt, ...ending(outcome)]);
-		if (!ended) return false;
-		bell.ring(`run:${hold.id}`, `run:ended:${hold.id}`);
-		return ended;
+		const [found] = await pool.rows<EndedRun & { areOthersWaiting: boolean }>(END_ALONE, [hold.id, hold.attempt, ...ending(outcome)]);
+		if (!found) return false;
+		const { areOthersWaiting, ...ended } = found;
+		bell.ring(ended);
+		return { areOthersWaiting };
 	};
 
 	return {

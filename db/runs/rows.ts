@@ -1,7 +1,7 @@
 // Rows of runs and their parts, and how they change hands: every statement of a holder names its attempt.
 
 import { randomUUID } from 'node:crypto';
-import type { FinishedStep, Run, RunFault, RunHold, RunSignal, RunStatus, Topic } from '../../core/store/store.ts';
+import type { EndedRun, FinishedStep, Run, RunFault, RunHold, RunSignal, RunStatus, Topic } from '../../core/store/store.ts';
 import { DROP_ENDED, type Engine } from './engine.ts';
 import type { Sql } from './pool.ts';
 
@@ -24,6 +24,16 @@ const REQUEUE = `
 UPDATE runs r SET status = $2, job_id = $3, job_try = NULL, here = false, awaited = $4,
 	due_at = CASE WHEN $3::uuid IS NOT NULL THEN ${NOW} + $5::float8 * interval '1 second' END
 WHERE r.id = $1`;
+
+/** A topic, or a run that has ended, which has two of them: told when what it is of is committed. */
+export type News = Topic | EndedRun;
+
+/** Columns of a run that ends, as an `EndedRun`. */
+const ENDED = `r.id, r.organization_id AS "organizationId", r.kind, r.error, r.created_at AS "createdAt", r.started_at AS "startedAt", r.finished_at AS "finishedAt",
+	(
+		SELECT json_build_object('agentId', e.agent_id, 'tokens', e.tokens, 'cost', CASE WHEN e.unpriced = 0 THEN e.cost END)
+		FROM agent_executions e WHERE e.run_id = r.id
+	) AS execution`;
 
 /** A row that is locked by this transaction, as far as its next turn depends on it. */
 export interface LockedRun {
@@ -96,18 +106,19 @@ export class RunRows {
 		return (await sql.executeSql(LOCK_PARENT, [id])).rows[0] ?? null;
 	}
 
-	/** Ends a locked run, and tells the one that waits for it. Without success it takes those along that it waits for. @returns the topics to ring */
-	async end(sql: Sql, run: LockedRun, parent: LockedRun | null, end: RunOutcome): Promise<Topic[]> {
+	/** Ends a locked run, and tells the one that waits for it. Without success it takes those along that it waits for. @returns the news to ring */
+	async end(sql: Sql, run: LockedRun, parent: LockedRun | null, end: RunOutcome): Promise<News[]> {
 		const left = end.status === 'succeeded' ? [] : await lockBelow(sql, run);
-		await this.#endOne(sql, run, end);
-		for (const below of left) await this.#endOne(sql, below, end.status === 'cancelled' ? end : GIVEN_UP);
+		const ended = [await this.#endOne(sql, run, end)];
+		for (const below of left) ended.push(await this.#endOne(sql, below, end.status === 'cancelled' ? end : GIVEN_UP));
 		if (parent) await this.signal(sql, parent, { name: childEnded(run.id), payload: { ...end } });
-		return [...[run, ...left].flatMap(({ id }): Topic[] => [`run:${id}`, `run:ended:${id}`]), ...(parent ? signalled(parent) : [])];
+		return [...ended, ...(parent ? signalled(parent) : [])];
 	}
 
-	async #endOne(sql: Sql, run: LockedRun, end: RunOutcome): Promise<void> {
-		await sql.executeSql(END, [run.id, ...ending(end)]);
+	async #endOne(sql: Sql, run: LockedRun, end: RunOutcome): Promise<EndedRun> {
+		const [ended] = (await sql.executeSql(END, [run.id, ...ending(end)])).rows;
 		if (run.jobId) await this.engine.drop(sql, run.kind, run.jobId);
+		return ended;
 	}
 }
 
@@ -141,17 +152,17 @@ ON CONFLICT DO NOTHING RETURNING name`;
 export const SIGNAL_OF = 'SELECT FROM run_signals WHERE run_id = $1 AND name = $2';
 const END = `
 UPDATE runs r SET status = $2, output = $3::json, error = $4::json, finished_at = ${NOW}, job_id = NULL, due_at = NULL, awaited = '{}'
-WHERE r.id = $1`;
+WHERE r.id = $1 RETURNING ${ENDED}`;
 
 /** Ends a held run that no other one waits for, with its job, in one statement. */
 export const END_ALONE = `
 WITH held AS (SELECT r.id, r.kind, r.job_id FROM runs r WHERE ${HELD} AND r.parent_id IS NULL FOR UPDATE),
 ended AS (
 	UPDATE runs r SET status = $3, output = $4::json, error = $5::json, finished_at = ${NOW}, job_id = NULL, due_at = NULL, awaited = '{}'
-	FROM held WHERE r.id = held.id RETURNING held.kind, held.job_id AS "jobId"
+	FROM held WHERE r.id = held.id RETURNING ${ENDED}, held.job_id AS "jobId"
 ),
 dropped AS (${DROP_ENDED})
-SELECT EXISTS (SELECT FROM runs o WHERE o.kind = ended.kind AND o.status = 'queued' AND o.job_id IS NULL) AS "areOthersWaiting" FROM ended`;
+SELECT EXISTS (SELECT FROM runs o WHERE o.kind = ended.kind AND o.status = 'queued' AND o.job_id IS NULL) AS "areOthersWaiting", ended.* FROM ended`;
 
 export const ending = ({ status, output, error }: RunOutcome): unknown[] => [status, json(output), error && json(error)];
 

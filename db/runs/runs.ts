@@ -6,7 +6,7 @@ import type { ClaimedRun, NewRun, Run, RunKind, RunQueue, Topic } from '../../co
 import { uuid } from '../pages.ts';
 import type { Sql } from './pool.ts';
 import { hereHold, type RunParts } from './queue.ts';
-import { json, LOCK, lockKey, NOW, RUN, signalled } from './rows.ts';
+import { json, LOCK, lockKey, type News, NOW, RUN, signalled } from './rows.ts';
 import { type Reads, stepsOf } from './steps.ts';
 
 type Desk = Pick<RunQueue, 'add' | 'get' | 'steps' | 'signal' | 'cancel' | 'fork' | 'prune'>;
@@ -150,10 +150,10 @@ async function isCrowded(sql: Sql, accountId: string, { kind, perAccount }: { ki
 	return (await sql.executeSql(FULL, [accountId, kind, perAccount])).rows[0].isFull;
 }
 
-/** Cancels a run with its children in a transaction of the caller's, who rings the topics afterwards: none when the run has ended. */
+/** Cancels a run with its children in a transaction of the caller's, who rings the news afterwards: none when the run has ended. */
 export const canceller =
 	({ rows }: Pick<RunParts, 'rows'>) =>
-	async (sql: Sql, place: { organizationId: string; id: string }, message: string): Promise<Topic[]> => {
+	async (sql: Sql, place: { organizationId: string; id: string }, message: string): Promise<News[]> => {
 		const [organizationId, id] = [uuid(place.organizationId), uuid(place.id)];
 		const parent = await rows.lockParent(sql, id);
 		const run = await rows.lock(sql, organizationId, id);
@@ -211,9 +211,9 @@ export function createDesk({ pool, reads, engine, rows, bell, add }: DeskParts):
 			return told !== null;
 		},
 		async cancel(organizationId, id, message) {
-			const topics = await pool.transact((sql) => cancel(sql, { organizationId, id }, message));
-			bell.ring(...topics);
-			return topics.length > 0;
+			const news = await pool.transact((sql) => cancel(sql, { organizationId, id }, message));
+			bell.ring(...news);
+			return news.length > 0;
 		},
 		async fork(organizationId, id, from) {
 			const place = [uuid(organizationId), uuid(id)];

@@ -71,6 +71,15 @@ async function linesOf(...agents: AgentRow[]): Promise<Line[]> {
 	]);
 }
 
+test('a run that waited for a person counts the use of all its attempts in its line, and in its execution', async () => {
+	const agent = await addAsking();
+	const { run } = await startWaiting(agent);
+	await world.engine.answer(place(run.id), 'q', { ok: true });
+	const ended = await world.ended({ run } as Execution);
+	assert.deepEqual([ended.run.status, ended.run.attempt, ended.tokensUsed, ended.cost], ['succeeded', 2, 16, 80]);
+	assert.deepEqual(await linesOf(agent), [['success', 10, 6, 80]]);
+});
+
 test('a retry counts what it used itself, since the line of the run that failed has the rest', async () => {
 	const nodes = { in: ['start'], a: talk, w: work('w', { fails: 1 }), b: talk, out: ['finish'] } as Nodes;
 	const agent = await world.addAgent(graph('in>a a>w w>b b>out', nodes));

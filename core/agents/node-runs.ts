@@ -54,8 +54,8 @@ export interface NodeRunParts {
 	callOf(one: Try): NodeCaller;
 	/** Counts what a node used, once it has ended. */
 	count(used: Used): Promise<void>;
-	/** Hears what a step used of models in a former attempt. */
-	recalled(use: ModelUse): void;
+	/** Hears what a step used of models in a former attempt. @param attempt its number; 0: one of the run that this one retries */
+	recalled(use: ModelUse, attempt: number): void;
 }
 
 export class NodeRuns implements NodeRunner {
@@ -155,7 +155,7 @@ export class NodeRuns implements NodeRunner {
 			),
 		);
 		const { tries, tokens, cost, use: past, ...kept } = envelopes.open(sealed) as Kept;
-		if (past && !isNew) this.recalled(past);
+		if (past && !isNew) this.recalled(key, past);
 		Object.assign(around.traced, { tries, ...(tokens !== undefined && { tokens, cost: cost ?? null }) });
 		return { ...kept, tries };
 	}
@@ -175,9 +175,10 @@ export class NodeRuns implements NodeRunner {
 		if (used) await this.#parts.count(used);
 	}
 
-	/** Counts what a step used in a former attempt for the run’s client. */
-	recalled(use: ModelUse): void {
-		this.#parts.recalled(use);
+	/** Counts what a step used in a former attempt for the run’s line and its client. */
+	recalled(key: string, use: ModelUse): void {
+		const { run, recalled } = this.#parts;
+		recalled(use, run.former(key)?.attempt ?? run.attempt);
 	}
 
 	/** A step of the node's own takes a place, too. */

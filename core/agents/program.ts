@@ -20,7 +20,7 @@ import { definitionOf, modelBudgets, type RunDefinition, runBudgets } from './de
 import { Envelopes } from './envelopes.ts';
 import { compileGraph, type Graph } from './graph.ts';
 import { type At, walk } from './interpreter.ts';
-import type { RunLines } from './logged-runs.ts';
+import { isOwn, type RunLines } from './logged-runs.ts';
 import { NodeCaller, type NodeCallParts, noVerbs } from './node-call.ts';
 import { NodeRuns, type Try } from './node-runs.ts';
 import { Trace } from './trace.ts';
@@ -78,7 +78,10 @@ export class AgentProgram {
 			],
 			callOf: (one) => this.#callOf(one, { run, definition, verbs, talks, meter }),
 			count: (used) => agents.count(run.organizationId, run.id, used),
-			recalled: (use) => talks?.uses.recalled(use),
+			recalled: (use, attempt) => {
+				if (isOwn(attempt)) meter.add(use);
+				talks?.uses.recalled(use);
+			},
 		});
 		const cancel = (id: string): Promise<boolean> => this.#parts.runs.cancel({ organizationId: run.organizationId, id });
 		const verbs: VerbParts = { run, definition, envelopes, trace, nodes, cancel, agents, tell: this.#parts.tell };

@@ -54,7 +54,7 @@ export function verbsOf(one: Try, parts: VerbParts): NodeVerbs {
 			const { value, use } = envelopes.open(sealed) as { value: Awaited<ReturnType<typeof work>>; use?: Pick<ModelUse, keyof ModelUse> };
 			if (use && !isNew) {
 				one.use.recall(use);
-				nodes.recalled(use);
+				nodes.recalled(`${one.key}/${key}`, use);
 			}
 			return value;
 		},

@@ -149,6 +149,7 @@ const VERBS: Record<string, (store: Store, me: string, it: Furniture) => Promise
 	'agents.executions': async (store, me, it) => (await store.agents.executions(me, it.agent, { limit: 9, offset: 0 })).executions,
 	'agents.execution': (store, me, it) => store.agents.execution(me, it.agent, it.execution),
 	'agents.executionOf': (store, me, it) => store.agents.executionOf(me, it.execution),
+	'agents.summaryOf': (store, me, it) => store.agents.summaryOf(me, it.execution),
 	'agents.usage': async (store, me, it) => (await store.agents.usage(me, it.agent)).executions || null,
 	'agents.ask': (store, me, it) => store.agents.ask(me, it.execution, QUESTION),
 	'agents.questions': async (store, me, it) => (await store.agents.questions(me, PAGE, { runId: it.execution })).items,
@@ -263,7 +264,7 @@ test('every verb finds nothing under another organization’s ids, and changes n
 const READING = new RegExp(
 	[
 		/\.(?:get|list of an API|list|look|find|count|countOperations|credentials|schemas?|operations|usage|content|ofGateway)$/,
-		/^agents\.(?:execution|executions|executionOf|questions?|questionOf|asking|versions?|schedule|nameOf|webhooks?)$/,
+		/^agents\.(?:execution|executions|executionOf|summaryOf|questions?|questionOf|asking|versions?|schedule|nameOf|webhooks?)$/,
 		/^gateways\.(?:tools|auth|keys|keyByHash)$/,
 	]
 		.map(({ source }) => source)

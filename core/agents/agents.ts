@@ -3,7 +3,17 @@
 import type { ErrorDetail } from '../contract/errors.ts';
 import type { NodeReference } from '../contract/nodes.ts';
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
-import type { AgentRow, AgentScheduleRow, AskedPlace, Execution, Pipeline, QuestionRow, Repositories, RunTrigger } from '../store/store.ts';
+import type {
+	AgentRow,
+	AgentScheduleRow,
+	AskedPlace,
+	Execution,
+	ExecutionSummary,
+	Pipeline,
+	QuestionRow,
+	Repositories,
+	RunTrigger,
+} from '../store/store.ts';
 import type { AgentChats } from './chats/chats.ts';
 import type { Conversation } from './chats/conversation.ts';
 
@@ -113,8 +123,11 @@ export interface AgentEngine {
 	get(place: ExecutionPlace): Promise<Execution | null>;
 	/** Waits for the end. @returns the execution as it is after that time at the latest */
 	wait(place: ExecutionPlace, ms: number, signal?: AbortSignal): Promise<Execution>;
-	/** Yields the execution whenever it may have changed, on whichever replica it runs, until it has ended; null: it is still there. */
-	follow(place: ExecutionPlace, signal: AbortSignal): AsyncGenerator<Execution | null, void>;
+	/**
+	 * Yields the execution, as lists show it, whenever it may have changed, on whichever replica it runs, until it has ended; null: it is still
+	 * there.
+	 */
+	follow(place: ExecutionPlace, signal: AbortSignal): AsyncGenerator<ExecutionSummary | null, void>;
 	/** Returns what the nodes did. @param options.full the key of one entry, which is returned alone and whole. @throws not_found */
 	trace(place: ExecutionPlace, options?: { full?: string; outputs?: false }): Promise<TraceEntry[]>;
 	cancel(place: ExecutionPlace): Promise<boolean>;

@@ -298,6 +298,21 @@ test('an output that is too large to be read with others is cut in the trace, an
 	);
 });
 
+test('who follows an execution reads what lists show of it, and neither its input nor its output', async () => {
+	const agent = await world.addAgent(graph('in>q q>out', { in: ['start'], q: ask, out: ['finish'] }));
+	const { run } = await world.start(agent, { what: 'it' });
+	const place = { organizationId: world.organizationId, id: run.id };
+	const seen: string[] = [];
+	for await (const execution of world.engine.follow(place, AbortSignal.timeout(60_000))) {
+		if (!execution) continue;
+		for (const large of ['definition', 'input', 'output', 'progress']) assert.ok(!(large in execution.run), large);
+		assert.equal(execution.agentId, agent.id);
+		if (execution.run.status === 'waiting' && !seen.includes('waiting')) await world.engine.answer(place, 'q', { ok: true });
+		seen.push(execution.run.status);
+	}
+	assert.deepEqual([seen.includes('waiting'), seen.at(-1)], [true, 'succeeded']);
+});
+
 test('an unknown execution is not found', async () => {
 	const place = { organizationId: world.organizationId, id: randomUUID() };
 	assert.equal(await world.engine.get(place), null);

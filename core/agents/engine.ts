@@ -7,7 +7,7 @@ import type { Json, JsonObject, Tool } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import type { RunBudget } from '../models/spending.ts';
 import { describeThrown } from '../process/strays.ts';
-import { hasRunEnded } from '../runs/following.ts';
+import { follow, hasRunEnded } from '../runs/following.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { Recorder } from '../store/recorder.ts';
 import type { AgentRow, Agents, Execution, QuestionRow, Run } from '../store/store.ts';
@@ -92,8 +92,8 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			},
 		});
 
-	const find = async ({ organizationId, id }: ExecutionPlace): Promise<Execution> =>
-		(await agents.executionOf(organizationId, id)) ?? Promise.reject(notFound('Execution'));
+	const find = async ({ organizationId, id }: ExecutionPlace, asked?: { input?: false }): Promise<Execution> =>
+		(await agents.executionOf(organizationId, id, asked)) ?? Promise.reject(notFound('Execution'));
 	/** Returns why a question cannot be answered: another answer, or its end, may have come since the run was read. */
 	const closed = async ({ organizationId, id }: ExecutionPlace, run: Run, key: string): Promise<GatewayError> =>
 		hasRunEnded(run) || (await agents.questionOf(organizationId, id, key)) ? new GatewayError('conflict', CLOSED) : notFound('Question');
@@ -151,13 +151,16 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			return open(await find(place));
 		},
 		async *follow(place, signal) {
-			for await (const run of runs.follow(place, signal)) {
-				const execution = run && (await agents.executionOf(place.organizationId, place.id));
-				yield execution && open(execution);
-			}
+			const { organizationId, id } = place;
+			const read = async () => {
+				const summary = await agents.summaryOf(organizationId, id);
+				return summary && { summary, finishedAt: summary.run.finishedAt };
+			};
+			for await (const seen of follow({ changes: parts.store.changes, topic: `run:${id}`, read }, signal))
+				yield seen === null ? null : seen.summary;
 		},
 		async trace(place, { full = null, outputs } = {}) {
-			const { run } = await find(place);
+			const { run } = await find(place, { input: false });
 			const asked = full === null ? { ...(outputs === false && { outputs }) } : { keys: [full] };
 			return traceOf(secrets, run, await runs.steps(place, asked), full);
 		},
@@ -220,7 +223,8 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 		try {
 			const total = agent.pipeline.nodes.length;
 			let [done, isWaiting] = [0, false];
-			for await (const seen of runs.follow(place, signal)) {
+			for await (const execution of engine.follow(place, signal)) {
+				const seen = execution?.run;
 				if (seen && hasRunEnded(seen)) return outputOf(open(await find(place)));
 				if (seen) isWaiting = seen.status === 'waiting';
 				// A question of an agent that it started is no change of the run itself.

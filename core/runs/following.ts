@@ -50,18 +50,22 @@ export async function* look<T extends Pick<Run, 'finishedAt'>>(
 	}
 }
 
-/**
- * Yields the run whenever it or its steps may have changed, at last its end; null every few seconds without a change.
- * @param place.only without the changes before the end
- */
-export async function* followRun(
+/** Yields a row whenever it or its steps may have changed, at last its end; null every few seconds without a change. */
+export async function* follow<T extends Pick<Run, 'finishedAt'>>(
+	followed: Followed<T>,
+	signal: AbortSignal,
+): AsyncGenerator<T | null, void> {
+	for await (const { row, isNews } of look(followed, signal)) yield row && (isNews || hasRunEnded(row)) ? row : null;
+}
+
+/** Follows a run. @param place.only without the changes before the end */
+export function followRun(
 	{ queue, changes }: { queue: Pick<RunQueue, 'get'>; changes: Changes },
 	{ organizationId, id, only }: RunPlace & { only?: 'ended' },
 	signal: AbortSignal,
 ): AsyncGenerator<Run | null, void> {
 	const topic: Topic = only ? `run:${only}:${id}` : `run:${id}`;
-	for await (const { row, isNews } of look({ changes, topic, read: () => queue.get(organizationId, id) }, signal))
-		yield row && (isNews || hasRunEnded(row)) ? row : null;
+	return follow({ changes, topic, read: () => queue.get(organizationId, id) }, signal);
 }
 
 /** Ignores that the database is unavailable for a moment, so that the caller retries. */

@@ -198,8 +198,10 @@ export interface Agents extends AgentVersions {
 		filter?: ExecutionFilter,
 	): Promise<{ executions: ExecutionSummary[]; total: number }>;
 	execution(organizationId: string, agentId: string, id: string): Promise<Execution | null>;
-	/** Finds an execution without its agent, for those who have its id only. */
-	executionOf(organizationId: string, runId: string): Promise<Execution | null>;
+	/** Finds an execution without its agent, for those who have its id only. @param asked.input false: it is null */
+	executionOf(organizationId: string, runId: string, asked?: { input?: false }): Promise<Execution | null>;
+	/** Finds it as lists show it, which reads little however large its input and output are. */
+	summaryOf(organizationId: string, runId: string): Promise<ExecutionSummary | null>;
 	/** Adds tokens and cost to an execution, and to the agent's month. @param cost millionths of a US dollar; null when it is unknown */
 	count(organizationId: string, runId: string, used: { tokens: number; cost: number | null }): Promise<void>;
 	/** Returns what the agent used in this month. */

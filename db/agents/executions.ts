@@ -17,7 +17,7 @@ import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import type { JointRuns } from '../runs/joint.ts';
-import { RUN, RUN_SUMMARY } from '../runs/rows.ts';
+import { RUN, RUN_DONE, RUN_SUMMARY } from '../runs/rows.ts';
 import { lenient } from '../text.ts';
 
 /** The number to which a list of executions is counted. */
@@ -55,7 +55,9 @@ export const LIST = `
 SELECT ${RUN_SUMMARY}, ${OWN} FROM (SELECT e.* FROM ${MATCHING} ORDER BY e.seq DESC LIMIT $5 OFFSET $6) AS e
 JOIN runs r ON r.organization_id = e.organization_id AND r.id = e.run_id ORDER BY e.seq DESC`;
 export const COUNT_LIST = `SELECT count(*)::int AS total FROM (SELECT FROM ${MATCHING} LIMIT ${COUNTED}) AS counted`;
-const GET = `SELECT ${RUN}, ${OWN} FROM ${JOINED} WHERE e.organization_id = $1 AND e.run_id = $2 AND ($3::uuid IS NULL OR e.agent_id = $3)`;
+const get = (columns: string): string =>
+	`SELECT ${columns}, ${OWN} FROM ${JOINED} WHERE e.organization_id = $1 AND e.run_id = $2 AND ($3::uuid IS NULL OR e.agent_id = $3)`;
+const [GET, GET_DONE, GET_SUMMARY] = [get(RUN), get(RUN_DONE), get(RUN_SUMMARY)];
 const LOCK_ORIGIN = `SELECT r.kind, r.status, e.agent_id AS "agentId", e.revision FROM ${JOINED}
 WHERE e.organization_id = $1 AND e.run_id = $2 FOR SHARE OF r`;
 
@@ -93,7 +95,10 @@ function toExecution<R extends RunSummary>({ agentId, revision, versionIndex, st
 	return { run, agentId, revision, versionIndex, startedBy, tokensUsed, cost };
 }
 
-type Executions = Pick<Agents, 'start' | 'enlist' | 'retry' | 'executions' | 'execution' | 'executionOf' | 'count' | 'usage' | 'history'>;
+type Executions = Pick<
+	Agents,
+	'start' | 'enlist' | 'retry' | 'executions' | 'execution' | 'executionOf' | 'summaryOf' | 'count' | 'usage' | 'history'
+>;
 
 /** Executions, whose `enlist` may be a part of a transaction. */
 type Joint = Omit<Executions, 'enlist'> & {
@@ -102,16 +107,14 @@ type Joint = Omit<Executions, 'enlist'> & {
 
 export function createExecutions(database: Database, runs: JointRuns): Joint {
 	const { ordinary } = database;
-	const find = async (organizationId: string, id: string, agentId: string | null, transaction: Transaction | null = null) => {
-		const [row] = await rows<Found<Run>>(
-			ordinary,
-			GET,
-			[uuid(organizationId), uuid(id), agentId === null ? null : uuid(agentId)],
-			transaction,
-		);
-		// Without the columns of the execution, those of the run are left.
-		return row ? (toExecution(row) as Execution) : null;
+	const read = async <R extends RunSummary>(sql: string, place: (string | null)[], transaction: Transaction | null = null) => {
+		const bind = place.map((id) => (id === null ? null : uuid(id)));
+		const [row] = await rows<Found<R>>(ordinary, sql, bind, transaction);
+		return row ? toExecution(row) : null;
 	};
+	// Without the columns of the execution, those of the run are left.
+	const find = async (place: (string | null)[], { input, transaction }: { input?: false; transaction?: Transaction } = {}) =>
+		(await read<Run>(input === false ? GET_DONE : GET, place, transaction)) as Execution | null;
 	const add = async (organizationId: string, runId: string, execution: NewExecution, transaction: Transaction | null) => {
 		const { agentId, revision, startedBy } = execution;
 		const told = startedBy === null ? null : lenient(startedBy);
@@ -132,7 +135,7 @@ export function createExecutions(database: Database, runs: JointRuns): Joint {
 				// A test of versions runs an inactive agent, too; other executions of people are refused before they come here.
 				if (fresh && asked.parentId && agent?.status !== 'active')
 					throw new GatewayError('conflict', `The agent "${agent?.name}" is not active.`);
-				const made = fresh ? { run, ...fresh } : await find(run.organizationId, run.id, null, transaction);
+				const made = fresh ? { run, ...fresh } : await find([run.organizationId, run.id, null], { transaction });
 				return made && { execution: made, claimed, topics };
 			});
 			if (!started) return null;
@@ -167,8 +170,9 @@ export function createExecutions(database: Database, runs: JointRuns): Joint {
 			]);
 			return { executions: found.map((row) => toExecution(row)), total: counted?.total ?? 0 };
 		},
-		execution: (organizationId, agentId, id) => find(organizationId, id, agentId),
-		executionOf: (organizationId, id) => find(organizationId, id, null),
+		execution: (organizationId, agentId, id) => find([organizationId, id, agentId]),
+		executionOf: (organizationId, id, asked) => find([organizationId, id, null], asked),
+		summaryOf: async (organizationId, id) => (await read(GET_SUMMARY, [organizationId, id, null])) as ExecutionSummary | null,
 		async count(organizationId, runId, { tokens, cost }) {
 			const bind = [uuid(organizationId), uuid(runId), Math.round(tokens), cost ?? 0, cost === null ? 1 : 0];
 			await ordinary.query(COUNT, { bind });

@@ -10,6 +10,8 @@ export const RUN_SUMMARY = `r.id, r.organization_id AS "organizationId", r.kind,
 	r.deadline_at AS "deadlineAt", r.created_at AS "createdAt", r.started_at AS "startedAt", r.finished_at AS "finishedAt"`;
 /** Columns of `runs`, as a `Run`. */
 export const RUN = `${RUN_SUMMARY}, r.definition, r.input, r.output, r.progress`;
+/** The same with null for the input, which may be large. */
+export const RUN_DONE = `${RUN_SUMMARY}, r.definition, NULL AS input, r.output, r.progress`;
 
 export const NOW = `date_trunc('milliseconds', clock_timestamp())`;
 const HELD = `r.id = $1 AND r.attempt = $2 AND r.status = 'running'`;

@@ -10,6 +10,7 @@ import {
 	count,
 	type Execution,
 	type ExecutionFilter,
+	type ExecutionSummary,
 	GatewayError,
 	lastEventIdOf,
 	operation,
@@ -139,7 +140,7 @@ async function* events(
 }
 
 /** The event's id is derived from what is shown, so that it is the same on every replica. */
-async function eventOf(core: Core, execution: Execution): Promise<ServerEvent & { id: string }> {
+async function eventOf(core: Core, execution: ExecutionSummary): Promise<ServerEvent & { id: string }> {
 	const steps = await core.agents.trace(execution.run, { outputs: false });
 	const nodes = steps.map(({ output: _output, isTruncated: _cut, ...entry }) => entry);
 	const data = { ...presentExecution(execution, await isAsked(core, execution)), nodes };
@@ -147,7 +148,7 @@ async function eventOf(core: Core, execution: Execution): Promise<ServerEvent & 
 	return { id, event: execution.run.finishedAt ? 'done' : 'progress', data };
 }
 
-const isAsked = async ({ agents }: Core, { run }: Execution): Promise<boolean> =>
+const isAsked = async ({ agents }: Core, { run }: ExecutionSummary): Promise<boolean> =>
 	run.status === 'waiting' && (await agents.asked(run)) !== null;
 
 const cancelExecution = (core: Core): ServerRoute =>

@@ -85,13 +85,13 @@ export { EXPORT_FORMATS, type ExportFormat, exportFormat, exportRows } from './m
 export { expectedVersion } from './management/if-match.ts';
 export {
 	accept,
-	changes,
 	type Endpoint,
 	isOfContext,
 	operation,
 	setCookie,
 	showPreferences,
 	showVersion,
+	takesIfMatch,
 } from './management/operation.ts';
 export { present } from './management/present.ts';
 export { updateRenewed } from './management/renewal.ts';

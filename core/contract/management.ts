@@ -32,7 +32,7 @@ export interface ManagementRoute<O = unknown> {
 	errors?: readonly ErrorCode[];
 	/** A POST that takes an `Idempotency-Key`: its answer is kept for repetitions, so it must not show a secret. */
 	idempotent?: true;
-	/** Answers carry an `ETag`, and the request has the revision of `If-Match`. The handler answers with `{ data, revision }`, unless it removes. */
+	/** Answers carry an `ETag`, and a request that changes something has the revision of `If-Match`. The handler answers with `{ data, revision }`, unless it removes. */
 	versioned?: true;
 	/** Answers the request; a list is answered with `items` and `nextCursor`, by the request's `page`. @throws not_found, precondition_failed */
 	handler(request: ManagementRequest, context: Context<O>): Promise<ManagementAnswer>;

@@ -33,6 +33,8 @@ const OPERATIONS: Endpoint[] = [
 	declared('/plain', { body: NAMED, query: Joi.object({ limit: Joi.number() }) }),
 	declared('/made', { status: 201, idempotent: true }),
 	declared('/versioned', { versioned: true, method: 'PATCH' }),
+	declared('/shown', { versioned: true, method: 'GET' }),
+	declared('/conditional', { conditional: true }),
 	declared('/unversioned'),
 	declared('/optional', { body: body({ name: Joi.string() }), bodyIs: 'optional' }),
 	declared('/unread', { body: NAMED, bodyIs: 'unread' }),
@@ -57,6 +59,8 @@ interface Asked {
 	headers?: Record<string, string>;
 }
 
+/** Builds the ETag of an answer of this version. */
+const tagOf = (version: number): string => `"${version}.${'d'.repeat(22)}"`;
 const ask = (url: string, { method = 'POST', payload, headers = {} }: Asked = {}): Promise<ServerInjectResponse> =>
 	core.server.inject({ method, url, headers: { authorization, ...headers }, ...(payload && { payload }) });
 const bodyOf = ({ payload }: ServerInjectResponse) => JSON.parse(payload);
@@ -97,25 +101,51 @@ test('only versioned resources have an ETag', async () => {
 		showVersion(request, 3);
 		return null;
 	};
-	assert.equal((await ask('/versioned', { method: 'PATCH' })).headers['etag'], '"3"');
+	assert.match(String((await ask('/versioned', { method: 'PATCH' })).headers['etag']), /^"3\.[\w-]{22}"$/);
 	assert.equal((await ask('/unversioned')).headers['etag'], undefined);
+});
+
+test('an ETag stands for the whole answer: what changes while the version does not is no 304', async () => {
+	let count = 0;
 	handle = (request) => {
-		showVersion(request, 3, 17);
+		showVersion(request, 3);
+		return { count };
+	};
+	const tag = String((await ask('/shown', { method: 'GET' })).headers['etag']);
+	const again = async (tags: string) => (await ask('/shown', { method: 'GET', headers: { 'if-none-match': tags } })).statusCode;
+	for (const tags of [tag, `W/${tag}`, `"other", ${tag}`]) assert.equal(await again(tags), 304, tags);
+	count = 1;
+	for (const tags of [tag, `W/${tag}`]) assert.equal(await again(tags), 200, tags);
+	handle = (request) => ({ version: expectedVersion(request) });
+	const changed = await ask('/versioned', { method: 'PATCH', headers: { 'if-match': tag } });
+	assert.equal(bodyOf(changed).data.version, 3, 'a change is compared with the version alone');
+});
+
+test('a POST that takes If-Match takes a list, as a PATCH does; an operation that does not declare it cannot read it', async () => {
+	const tried: unknown[] = [];
+	handle = (request) => {
+		const version = expectedVersion(request);
+		tried.push(version);
+		if (version !== 9) throw new GatewayError('precondition_failed', 'Changed since.');
 		return null;
 	};
-	assert.equal((await ask('/versioned', { method: 'PATCH' })).headers['etag'], '"3.17"');
+	assert.equal((await ask('/conditional', { headers: { 'if-match': `${tagOf(9)}, ${tagOf(4)}` } })).statusCode, 200);
+	assert.deepEqual(tried, [4, 9]);
+	assert.equal((await ask('/conditional', { headers: { 'if-match': `W/${tagOf(9)}` } })).statusCode, 412);
+	assert.equal((await ask('/unversioned')).statusCode, 500);
 });
 
 test('If-Match is an ETag of the service, `*` or absent; any other value matches nothing', async () => {
 	handle = (request) => ({ version: expectedVersion(request) ?? null });
 	const asked = (tag: string) => ask('/versioned', { method: 'PATCH', headers: { 'if-match': tag } });
 	for (const [tag, version] of [
-		['"3"', 3],
-		[' "3.17" ', 3],
+		[tagOf(3), 3],
+		[` ${tagOf(17)} `, 17],
 		['*', null],
 	] as const)
 		assert.equal(bodyOf(await asked(tag)).data.version, version, tag);
-	for (const tag of ['3', 'W/"3"', '"a"', '"3", 4', '"a,3"', 'W/"3", "b"', '"9999999999"', ''])
+	const mine = tagOf(3);
+	for (const tag of ['3', '"3"', `W/${mine}`, '"a"', `${mine}, 4`, `"a,${mine.slice(1)}`, `W/${mine}, "b"`, tagOf(9_999_999_999), ''])
 		assert.equal((await asked(tag)).statusCode, 412, tag);
 	assert.equal(bodyOf(await ask('/versioned', { method: 'PATCH' })).data.version, null);
 });
@@ -128,9 +158,9 @@ test('If-Match with several versions is met by any of them, and by no more than 
 		return null;
 	};
 	const asked = async (tags: string) => (await ask('/versioned', { method: 'PATCH', headers: { 'if-match': tags } })).statusCode;
-	assert.deepEqual([await asked('"5",W/"1" , "4.2", "x,y","3"'), tried.splice(0)], [200, [3, 4]]);
-	assert.deepEqual([await asked('"7","6"'), tried.splice(0)], [412, [6, 7]]);
-	assert.deepEqual([await asked(Array.from({ length: 11 }, (_none, at) => `"${at}"`).join()), tried], [400, []]);
+	assert.deepEqual([await asked(`${tagOf(5)},W/${tagOf(1)} , ${tagOf(4)}, "x,y",${tagOf(3)}`), tried.splice(0)], [200, [3, 4]]);
+	assert.deepEqual([await asked(`${tagOf(7)},${tagOf(6)}`), tried.splice(0)], [412, [6, 7]]);
+	assert.deepEqual([await asked(Array.from({ length: 11 }, (_none, at) => tagOf(at)).join()), tried], [400, []]);
 });
 
 test('deferred work is a 202 with the URL of its state and the time after which to retry', async () => {

@@ -1,5 +1,6 @@
 // An operation of the management API: one declaration that yields the route, its checks and its part of the OpenAPI document.
 
+import { createHash } from 'node:crypto';
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import { asGatewayError, type ErrorCode, type GatewayError } from '../contract/errors.ts';
@@ -59,8 +60,10 @@ export interface Endpoint {
 	errors?: readonly ErrorCode[];
 	/** Takes an `Idempotency-Key`. Not allowed when the answer shows a secret (decisions, 13). */
 	idempotent?: true;
-	/** Answers with an `ETag`, and takes `If-Match` when it changes something. */
+	/** Answers with an `ETag`; a PUT, PATCH or DELETE takes `If-Match`, too. */
 	versioned?: true;
+	/** A POST that takes `If-Match`, since it changes something that exists. */
+	conditional?: true;
 	/** Builds the bodies of its errors, and describes them. */
 	errorBody?: { schema: JsonSchema; of(error: GatewayError, usual: object): object };
 	/** Exempt from hapi's time limit. */
@@ -69,8 +72,9 @@ export interface Endpoint {
 	handler(request: Request): unknown;
 }
 
-/** Tells whether the operation changes something that exists. */
-export const changes = ({ method }: Endpoint): boolean => method === 'PATCH' || method === 'PUT' || method === 'DELETE';
+/** Tells whether the operation takes `If-Match`. */
+export const takesIfMatch = ({ method, versioned, conditional }: Endpoint): boolean =>
+	conditional === true || (versioned === true && (method === 'PATCH' || method === 'PUT' || method === 'DELETE'));
 
 /** Tells whether the organization is the one of the request's context, rather than one in its path. */
 export const isOfContext = ({ need, path }: Endpoint): boolean => need.includes(':') && !path.includes('{orgId}');
@@ -84,7 +88,7 @@ declare module '@hapi/hapi' {
 	}
 	interface PluginsStates {
 		/** The version for the `ETag`. */
-		version?: string;
+		version?: number;
 		/** Value for `Set-Cookie`. */
 		cookie?: string;
 		/** Headers of a 202. */
@@ -96,6 +100,7 @@ declare module '@hapi/hapi' {
 
 /** The message for unknown parameters, like the one for unknown fields of bodies. */
 const UNKNOWN = { 'object.unknown': '{{#label}} is not a parameter of this operation' };
+const JSON_TYPE = 'application/json';
 /** A route that declares no query accepts none. */
 const NO_QUERY = Joi.object({});
 
@@ -134,19 +139,22 @@ const checkedBy =
 		return value;
 	};
 
+/** An answer may change while the version does not: counters, costs, the next times of a schedule. */
+const digestOf = (body: string): string => createHash('sha256').update(body).digest('base64url').slice(0, 22);
+
 async function answer(declared: Endpoint, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
 	const given = await run(declared, request);
 	const { version, idempotent, cookie, accepted, preferences } = request.plugins;
 	if (declared.bare && !idempotent && !accepted) return given as ResponseObject;
 	const status = accepted ? 202 : (declared.status ?? 200);
+	const body = JSON.stringify(declared.bare && !accepted ? given : success(given));
 	const headers: Record<string, string> = {
 		...accepted,
 		...(preferences && { 'preference-applied': preferences }),
-		...(declared.versioned && version !== undefined && { etag: `"${version}"` }),
+		...(declared.versioned && version !== undefined && { etag: `"${version}.${digestOf(body)}"` }),
 	};
-	const body = declared.bare && !accepted ? (given as object) : success(given);
-	await idempotent?.keep({ status, body: JSON.stringify(body), headers });
-	const response = h.response(body).code(status);
+	await idempotent?.keep({ status, body, headers });
+	const response = h.response(body).code(status).type(JSON_TYPE);
 	for (const [name, value] of Object.entries(headers)) response.header(name, value);
 	return cookie === undefined ? response : response.header('set-cookie', cookie).header('cache-control', 'no-store');
 }
@@ -155,7 +163,7 @@ async function answer(declared: Endpoint, request: Request, h: ResponseToolkit):
 async function run(declared: Endpoint, request: Request): Promise<unknown> {
 	const { idempotent } = request.plugins;
 	const { handler } = declared;
-	const work = () => (declared.versioned && changes(declared) ? forEachVersion(request, handler) : handler(request));
+	const work = () => (takesIfMatch(declared) ? forEachVersion(request, handler) : handler(request));
 	try {
 		return await (idempotent ? idempotent.during(work) : work());
 	} catch (thrown) {
@@ -186,7 +194,7 @@ export function showPreferences(request: Request, preferences: readonly string[]
 	request.plugins.preferences = preferences.join(', ');
 }
 
-/** Sets the answer's `ETag`: the row's version, and another number when the answer shows more than the row. */
-export function showVersion(request: Request, version: number, more?: number): void {
-	request.plugins.version = more === undefined ? String(version) : `${version}.${more}`;
+/** Sets the version of the answer's `ETag`, which `If-Match` is compared with. */
+export function showVersion(request: Request, version: number): void {
+	request.plugins.version = version;
 }

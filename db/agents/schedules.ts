@@ -1,6 +1,7 @@
 // The schedules of agents, each with a row of the run engine that has its next time.
 
 import type { Transaction } from 'sequelize';
+import { GatewayError } from '../../core/contract/errors.ts';
 import type { AgentScheduleRow, Agents, NewExecution } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import { uuid } from '../pages.ts';
@@ -40,6 +41,9 @@ export interface ScheduleParts {
 	enlist(organizationId: string, runId: string, execution: NewExecution, transaction: Transaction): Promise<unknown>;
 }
 
+const goneSince = (): GatewayError =>
+	new GatewayError('precondition_failed', 'The schedule has been removed since the version that If-Match names.');
+
 export function createSchedules({ ordinary, write }: Database, { runs, enlist }: ScheduleParts): Schedules {
 	const find = async (place: [string, string], transaction: Transaction | null = null): Promise<AgentScheduleRow | null> =>
 		(await rows<AgentScheduleRow>(ordinary, GET, place, transaction))[0] ?? null;
@@ -50,7 +54,7 @@ export function createSchedules({ ordinary, write }: Database, { runs, enlist }:
 			await runs.prepare(kind);
 			const row = await write(async (transaction) => {
 				if ((await rows(ordinary, LOCK_AGENT, place, transaction)).length === 0) return null;
-				assertVersion(await find(place, transaction), ifVersion);
+				if (!assertVersion(await find(place, transaction), ifVersion) && ifVersion !== undefined) throw goneSince();
 				await rows(ordinary, SET, [...place, cron, timeZone, overlap, missed, input], transaction);
 				const key = keyOf(place[1]);
 				const planned = [key, kind, cron, timeZone, missed, overlap, JSON.stringify(definition), 'null', firstAt];

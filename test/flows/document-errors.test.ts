@@ -20,6 +20,7 @@ import {
 	send,
 	startTestService,
 } from '../helpers/service.ts';
+import { tagOf } from '../helpers/versions.ts';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const GATEWAY = { name: 'Pets', type: 'mcp', endpoint: '/pets' };
@@ -57,7 +58,7 @@ async function spoiledCredential(): Promise<Answer> {
 
 async function staleVersion(): Promise<Answer> {
 	const { id } = must(await account.post('/apis', API), 201).body.data;
-	return account.patch(`/apis/${id}`, { name: 'Cats' }, { 'if-match': '"999999"' });
+	return account.patch(`/apis/${id}`, { name: 'Cats' }, { 'if-match': tagOf(999_999) });
 }
 
 async function keyTwice(): Promise<Answer> {

@@ -10,6 +10,7 @@ import { addMember } from '../helpers/members.ts';
 import { administer, type Endpoint } from '../helpers/postgres.ts';
 import { type Account, type Answer, must, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 import { httpUpstream } from '../helpers/upstream.ts';
+import { tagOf } from '../helpers/versions.ts';
 
 let service: TestService;
 let account: Account;
@@ -165,7 +166,7 @@ for (const [type, config] of Object.entries(CONFIGS))
 			const etag = must(await account.get(`/tools/${id}`), 200).headers.get('etag') ?? '';
 			const executionConfig = { ...config(origin), headers: { 'X-Team': 'new' } };
 			const changes = Array.from({ length: 10 }, (_, n) => (n === 5 ? { executionConfig } : { name: `name ${n}` }));
-			assert.equal((await account.patch(`/tools/${id}`, { name: 'late' }, { 'if-match': '"0"' })).status, 412);
+			assert.equal((await account.patch(`/tools/${id}`, { name: 'late' }, { 'if-match': tagOf(0) })).status, 412);
 			must(await account.patch(`/tools/${id}`, { name: 'first' }, { 'if-match': etag }), 200);
 			assert.ok(!(await stored(id)).includes('canary'));
 			must(await run(id), 200);

@@ -3,14 +3,17 @@
 import assert from 'node:assert/strict';
 import { type Account, must } from './service.ts';
 
-const NO_TAGS = ['1', '"x"', 'W/"1"', '""', '"', '"-1"', '"1.5.2"', "'1'", '"9999999999"', ','];
+/** Builds the ETag of an answer of this version. */
+export const tagOf = (version: number): string => `"${version}.${'d'.repeat(22)}"`;
+
+const NO_TAGS = ['1', '"x"', 'W/"1"', '""', '"', '"-1"', '"1"', "'1'", tagOf(9_999_999_999), ','];
 
 export const etagOf = ({ headers }: { headers: Headers }): string => headers.get('etag') ?? assert.fail('no ETag');
 
 /** Asserts the use of versions. @param path of the row, which takes PATCH of `name` @param created the response to its creation */
 export async function assertVersioned(account: Account, path: string, created: { headers: Headers }): Promise<void> {
 	const first = etagOf(created);
-	assert.match(first, /^"\d+(\.\d+)?"$/);
+	assert.match(first, /^"\d+\.[\w-]{22}"$/);
 	const named = async (): Promise<string> => must(await account.get(path), 200).body.data.name;
 	const change = (name: string, tag: string) => account.patch(path, { name }, { 'if-match': tag });
 
@@ -31,9 +34,9 @@ export async function assertVersioned(account: Account, path: string, created: {
 	const current = etagOf(won[0] ?? assert.fail());
 	for (const tags of [`W/${current}, ${first}`, `"x",, "a,${current.slice(1)}`, `${first} ${current}x`])
 		assert.equal((await change('lost', tags)).status, 412, `PATCH with ${tags}`);
-	const many = Array.from({ length: 11 }, (_none, at) => `"${at + 100}"`).join();
+	const many = Array.from({ length: 11 }, (_none, at) => tagOf(at + 100)).join();
 	assert.equal((await change('lost', many)).body.details[0].path, 'header/if-match');
-	const next = etagOf(must(await change('next', `"99999", ${current} ,W/"1","a,b",${first}`), 200));
+	const next = etagOf(must(await change('next', `${tagOf(99_999)}, ${current} ,W/"1","a,b",${first}`), 200));
 	assert.equal(etagOf(must(await change('any', '*'), 200)) === next, false);
 	const last = etagOf(must(await account.patch(path, { name: 'without' }), 200));
 	must(await account.del(path, undefined, { 'if-match': last }), 200);

@@ -169,6 +169,7 @@ const switchAgent = (core: Core, verb: keyof typeof STATUS): ServerRoute =>
 		need: 'agents:write',
 		answer: AGENT,
 		versioned: true,
+		conditional: true,
 		handler: async (request) => {
 			const { id, organizationId, pipeline } = await findAgent(request, core);
 			if (verb === 'activate') await assertRuns(core, organizationId, pipeline, id);

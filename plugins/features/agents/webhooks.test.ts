@@ -8,6 +8,7 @@ import { addMember } from '../../../test/helpers/members.ts';
 import { administer } from '../../../test/helpers/postgres.ts';
 import { type Account, must, registerAccount, send, startTestService, type TestService } from '../../../test/helpers/service.ts';
 import { startSmtp, type TestSmtp } from '../../../test/helpers/smtp.ts';
+import { tagOf } from '../../../test/helpers/versions.ts';
 
 /** Every line of the log, at its finest level. */
 const lines: string[] = [];
@@ -166,7 +167,7 @@ test('a secret is shown once, replaced at once, and is nowhere else', async () =
 	const rows = JSON.stringify(await administer(service.config.database ?? assert.fail(), 'SELECT * FROM agent_webhooks'));
 	canaries.push(secret, hook.secret);
 	for (const text of [rows, JSON.stringify(entries)]) assert.ok(!text.includes(secret) && !text.includes(hook.secret));
-	must(await account.del(hook.path, undefined, { 'if-match': '"99"' }), 412);
+	must(await account.del(hook.path, undefined, { 'if-match': tagOf(99) }), 412);
 	must(await account.del(hook.path), 200);
 	assert.equal((await post(hook.id, BODY, standard({ secret }, BODY))).status, 404);
 });

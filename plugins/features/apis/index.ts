@@ -1,6 +1,5 @@
 // Connected APIs (specification 4.5): connect, change, remove. Their descriptions and credentials have files of their own.
 
-import { createHash } from 'node:crypto';
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
@@ -152,7 +151,7 @@ const getApi = (core: Core): ServerRoute =>
 			const { apis } = core.store;
 			const [source, stored] = await Promise.all([apis.source(api.organizationId, api.id), apis.credentials(api.organizationId, api.id)]);
 			const more = { watchable: typeof source?.repetition === 'string', credentials: stored.map(presentCredential) };
-			showVersion(request, api.version, tagOf(more));
+			showVersion(request, api.version);
 			return { ...presentApi(api), ...more };
 		},
 	});
@@ -189,10 +188,6 @@ function show(request: Request, api: ApiRow) {
 	showVersion(request, api.version);
 	return presentApi(api);
 }
-
-/** Computes the part of the ETag that stands for what changes beside the API's version; 0 when there is none of it. */
-const tagOf = (more: { watchable: boolean; credentials: unknown[] }): number =>
-	more.watchable || more.credentials.length > 0 ? createHash('sha256').update(JSON.stringify(more)).digest().readUIntBE(0, 6) : 0;
 
 async function connect(request: Request, core: Core): Promise<ApiRow> {
 	// The body has passed CREATE.

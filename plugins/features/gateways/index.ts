@@ -179,7 +179,7 @@ const deleteGateway = (core: Core): ServerRoute =>
 	});
 
 function show(request: Request, row: GatewayRow, core: Core) {
-	showVersion(request, row.version, row.toolCount);
+	showVersion(request, row.version);
 	return presentGateway(row, organizationOf(request), core);
 }
 

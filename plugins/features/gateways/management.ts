@@ -60,6 +60,7 @@ function mount(plugin: AuthMethod, route: ManagementRoute, { path, id, summary, 
 		...(errors && { errors }),
 		...(idempotent && { idempotent }),
 		...(versioned && { versioned }),
+		...(method === 'POST' && takesRevision(route) && { conditional: true as const }),
 		handler: (request) => handle(request, plugin, route, core),
 	});
 }
@@ -91,7 +92,12 @@ async function handle(request: Request, { name }: AuthMethod, route: ManagementR
 	return data;
 }
 
-function inputOf(request: Request, { list, query, body, versioned }: ManagementRoute): Omit<ManagementRequest, 'gateway'> {
+/** A POST that is no action creates something, which has no revision yet. */
+const takesRevision = ({ method, versioned, status }: ManagementRoute): boolean =>
+	versioned === true && method !== 'GET' && (method !== 'POST' || status === 200);
+
+function inputOf(request: Request, route: ManagementRoute): Omit<ManagementRequest, 'gateway'> {
+	const { list, query, body } = route;
 	// hapi puts the id of the gateway or organization beside the route's own parameters, which are all strings.
 	const { id: _id, orgId: _orgId, ...params } = request.params as Record<string, string>;
 	return {
@@ -100,7 +106,7 @@ function inputOf(request: Request, { list, query, body, versioned }: ManagementR
 		// Both have passed the schemas of the route.
 		query: query ? filterOf<JsonObject>(request) : {},
 		body: body ? (request.payload as JsonObject) : null,
-		revision: (versioned ? expectedVersion(request) : undefined) ?? null,
+		revision: (takesRevision(route) ? expectedVersion(request) : undefined) ?? null,
 	};
 }
 

@@ -4,7 +4,6 @@ import type { Server } from '@hapi/hapi';
 import type { Schema } from 'joi';
 import {
 	type Config,
-	changes,
 	type Endpoint,
 	isOfContext,
 	type Json,
@@ -16,6 +15,7 @@ import {
 	nodePolicy,
 	type Registry,
 	TimeSlice,
+	takesIfMatch,
 } from '../../../core/features.ts';
 import { ERROR_SCHEMAS, failureResponses, failuresOf, headersOf, isLimited } from './failures.ts';
 import { createSchemaWriter, type SchemaWriter } from './schema.ts';
@@ -179,7 +179,7 @@ function parametersOf(declared: Endpoint, writer: SchemaWriter): JsonObject[] {
 	const shared = [
 		isOfContext(declared) && 'Organization',
 		isConditional(declared) && 'IfNoneMatch',
-		declared.versioned && changes(declared) && 'IfMatch',
+		takesIfMatch(declared) && 'IfMatch',
 		declared.idempotent && 'IdempotencyKey',
 	].filter((name) => typeof name === 'string');
 	return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
@@ -225,7 +225,7 @@ function successOf(declared: Endpoint, writer: SchemaWriter, examples: Examples 
 const header = (description: string, type = 'integer'): JsonObject => ({ description, schema: { type } });
 
 const HEADERS: JsonObject = {
-	ETag: header('The version of the resource; send it back as `If-Match`.', 'string'),
+	ETag: header('Stands for this answer; send it back as `If-None-Match`, or for its version as `If-Match`.', 'string'),
 	'X-Request-Id': header('Identifies the request in the service’s logs. A client may choose it.', 'string'),
 	'X-RateLimit-Limit': header('Requests allowed in the window.'),
 	'X-RateLimit-Remaining': header('Requests left in the window.'),
@@ -244,8 +244,12 @@ const inHeader = (name: string, description: string): JsonObject => ({
 
 const PARAMETERS: JsonObject = {
 	Organization: inHeader('X-Organization-Id', 'Id of the organization; required for members of several.'),
-	IfMatch: inHeader('If-Match', 'An `ETag`: the change is made only if the resource has not changed since, else 412.'),
-	IfNoneMatch: inHeader('If-None-Match', 'An `ETag`: the resource is sent only if it has changed since, else 304.'),
+	IfMatch: inHeader(
+		'If-Match',
+		'An `ETag`, or several: the change is made only if the resource has a version of one of them, else 412. What changes by itself, such as counters, ' +
+			'is part of no version.',
+	),
+	IfNoneMatch: inHeader('If-None-Match', 'An `ETag`: the answer is sent only if it has changed since, else 304.'),
 	IdempotencyKey: inHeader(
 		'Idempotency-Key',
 		'Any text of up to 255 visible ASCII characters: a repetition within 24 hours gets the same answer, with ' +

@@ -1,13 +1,21 @@
 // Describes the errors of an operation for the document, by the closed table of codes.
 
-import { changes, type Endpoint, ERRORS, type ErrorCode, isOfContext, type JsonObject, type JsonSchema } from '../../../core/features.ts';
+import {
+	type Endpoint,
+	ERRORS,
+	type ErrorCode,
+	isOfContext,
+	type JsonObject,
+	type JsonSchema,
+	takesIfMatch,
+} from '../../../core/features.ts';
 import { TOLD } from './sentences.ts';
 
 /** Codes that any operation may answer. */
 const ALWAYS: readonly ErrorCode[] = ['validation_failed', 'internal', 'unavailable'];
 
 function codesOf(declared: Endpoint): ErrorCode[] {
-	const { need, path, body, method, versioned, idempotent, errors = [] } = declared;
+	const { need, path, body, method, idempotent, errors = [] } = declared;
 	const codes = new Set<ErrorCode>([...ALWAYS, ...errors]);
 	const add = (isSo: boolean, ...more: ErrorCode[]): void => {
 		if (isSo) for (const code of more) codes.add(code);
@@ -17,7 +25,7 @@ function codesOf(declared: Endpoint): ErrorCode[] {
 	add(isOfContext(declared), 'no_organization');
 	add(path.includes('{'), 'not_found');
 	add(Boolean(body) || method !== 'GET', 'payload_too_large', 'unsupported_media_type');
-	add(Boolean(versioned) && changes(declared), 'precondition_failed');
+	add(takesIfMatch(declared), 'precondition_failed');
 	add(Boolean(idempotent), 'conflict', 'idempotency_key_reused');
 	return [...codes];
 }

@@ -16,6 +16,7 @@ import {
 	type SharedService,
 	sharedService,
 } from '../../../../test/helpers/service.ts';
+import { tagOf } from '../../../../test/helpers/versions.ts';
 import { TEMPLATES } from '../templates/index.ts';
 import type { AgentFile } from './transfer.ts';
 
@@ -102,6 +103,12 @@ test('versions are saved, listed, shown and compared, and name the runs that the
 	must(await account.patch(path, { pipeline: pipelineOf({ greeting: 'Bye.' }), settings: { timeoutMs: 5000 } }), 200);
 	assert.equal((await account.get(`${path}/versions`)).body.data.versions[0].isCurrent, false, 'it runs as no version says');
 	assert.equal((await account.post(`${path}/versions`, { changelog: 'x' }, { 'if-match': etag })).status, 412);
+	const listed = `${etag}, ${must(await account.get(path), 200).headers.get('etag')}`;
+	for (const verb of ['activate', 'deactivate'] as const) {
+		must(await account.post(`${path}/${verb}`, undefined, { 'if-match': `W/${etag}` }), 412);
+		must(await account.post(`${path}/${verb}`, undefined, { 'if-match': etag }), 412);
+	}
+	must(await account.post(`${path}/activate`, undefined, { 'if-match': listed }), 200);
 	const unsaved = must(await invoke(path), 200).body.executionId;
 	const diff = must(await account.get(`${path}/versions/diff`), 200).body.data;
 	assert.deepEqual([diff.from, diff.to, diff.isEqual, diff.nodes.added, diff.edges.changed], [0, null, false, [], []]);
@@ -263,9 +270,11 @@ test('a schedule is set, shown with its next times, starts the agent, and leaves
 	await due(id);
 	await until(async () => (await account.get(`${path}/schedule`)).body.data.problem !== null, 'the problem of the schedule');
 	assert.match((await account.get(`${path}/schedule`)).body.data.problem, /not active/);
-	must(await account.del(`${path}/schedule`, undefined, { 'if-match': '"99"' }), 412);
+	must(await account.del(`${path}/schedule`, undefined, { 'if-match': tagOf(99) }), 412);
+	const current = must(await account.get(`${path}/schedule`), 200).headers.get('etag') ?? '';
 	must(await account.del(`${path}/schedule`), 200);
 	assert.equal((await account.del(`${path}/schedule`)).status, 404);
+	assert.equal((await account.post(`${path}/schedule`, berlin, { 'if-match': current })).status, 412, 'it is not there any more');
 	assert.deepEqual(await due(id), [], 'the engine has forgotten it');
 	must(await account.post(`${path}/schedule`, berlin), 200);
 	must(await account.del(path), 200);

@@ -98,8 +98,8 @@ const setSchedule = (core: Core): ServerRoute =>
 		body: SET,
 		integers: 'exact',
 		answer: SCHEDULE,
-		errors: ['precondition_failed'],
 		versioned: true,
+		conditional: true,
 		handler: async (request) => {
 			requirePermission(request, 'agents:execute');
 			const agent = await findAgent(request, core);

@@ -106,7 +106,8 @@ const saveVersion = (core: Core): ServerRoute =>
 		body: SAVE,
 		answer: VERSION,
 		status: 201,
-		errors: ['conflict', 'precondition_failed'],
+		errors: ['conflict'],
+		conditional: true,
 		handler: async (request) => {
 			const { id, organizationId } = await findAgent(request, core);
 			const version = { ...(request.payload as { changelog: string }), createdBy: actorOf(request).email };
@@ -166,7 +167,9 @@ const restoreVersion = (core: Core): ServerRoute =>
 		body: RESTORE,
 		bodyIs: 'optional',
 		answer: shape({ agent: AGENT, version: VERSION }),
-		errors: ['conflict', 'precondition_failed'],
+		errors: ['conflict'],
+		versioned: true,
+		conditional: true,
 		handler: async (request) => {
 			const { agentId, versionIndex, pipeline } = await findVersion(request, core);
 			const { id: organizationId } = organizationOf(request);

@@ -87,6 +87,63 @@ for (const [noun, of] of Object.entries(NOUNS))
 		}
 	});
 
+/** Fills a list with rows that have this much of JSON each, by their names. */
+const LARGE: Record<string, (organizationId: string) => Promise<{ add(name: string, fill: object): Promise<unknown>; list: List }>> = {
+	agents: async (organizationId) => ({
+		add: (name, fill) => {
+			const pipeline = { nodes: [{ id: 'in', type: 'input', data: { ...fill } }], edges: [] };
+			return store.agents.create(organizationId, randomUUID(), { name, description: '', pipeline, settings: {} }, 100);
+		},
+		list: (page) => store.agents.list(organizationId, page),
+	}),
+	tools: async (organizationId) => ({
+		add: (name, fill) => addTool(store, organizationId, { name, parameters: { ...fill } }),
+		list: (page) => store.tools.list(organizationId, page),
+	}),
+	gateways: async (organizationId) => ({
+		add: (name, fill) => addGateway(store, organizationId, `/${randomUUID()}`, { name, configuration: { ...fill } }),
+		list: (page) => store.gateways.list(organizationId, page),
+	}),
+	'tools of a gateway': async (organizationId) => {
+		const { id } = await addGateway(store, organizationId, `/${randomUUID()}`);
+		return {
+			add: async (name, fill) => {
+				const tool = await addTool(store, organizationId, { name, parameters: { ...fill } });
+				await store.gateways.assign(organizationId, id, [tool.id]);
+			},
+			list: async (page) => {
+				const { items, nextCursor } = await store.gateways.tools(organizationId, id, page);
+				return { items: items.map(({ tool }) => tool), nextCursor };
+			},
+		};
+	},
+};
+
+for (const [noun, of] of Object.entries(LARGE))
+	test(`a page of ${noun} ends at a megabyte, or with one item, and no page loses or repeats one`, async () => {
+		const { organizationId } = await addTenant(store);
+		const { add, list } = await of(organizationId);
+		const sizes = [10, 400, 400, 400, 1200, 10, 700, 400];
+		for (const [at, size] of sizes.entries()) await add(`n${at}`, { fill: randomBytes(size * 512).toString('hex') });
+		const names = sizes.map((_size, at) => `n${at}`);
+		const sorts = noun === 'tools of a gateway' ? [undefined] : [undefined, '-createdAt', 'name', '-name'];
+		for (const sort of sorts) {
+			const pages: string[][] = [];
+			for (let cursor: string | null | undefined; cursor !== null; ) {
+				const page: Listed<Item> = await list({ limit: 100, ...(sort && { sort }), ...(cursor && { cursor }) });
+				assert.ok(page.items.length === 1 || JSON.stringify(page.items).length <= 1_060_000, `${page.items.length} items`);
+				pages.push(page.items.map(({ name }) => name));
+				cursor = page.nextCursor;
+			}
+			const isDown = sort?.startsWith('-') ?? false;
+			assert.deepEqual(pages.flat(), isDown ? names.toReversed() : names);
+			assert.deepEqual(
+				pages.map(({ length }) => length),
+				isDown ? [1, 2, 1, 2, 2] : [3, 1, 1, 2, 1],
+			);
+		}
+	});
+
 test('a reader by name gets each remaining item once, whatever is added and removed meanwhile', async () => {
 	const { organizationId } = await addTenant(store);
 	for (const name of ['d', 'b', 'D', 'f', 'B', 'h']) await addTool(store, organizationId, { name });

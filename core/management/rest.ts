@@ -62,7 +62,12 @@ interface List {
 export function listQuery({ sorts = ['createdAt'], filters = {} }: List = {}): Joi.ObjectSchema {
 	const directions = sorts.flatMap((field) => [field, `-${field}`]);
 	return Joi.object({
-		limit: Joi.number().integer().min(1).max(MAX_PAGE).default(MAX_PAGE).description('The greatest number of items on a page.'),
+		limit: Joi.number()
+			.integer()
+			.min(1)
+			.max(MAX_PAGE)
+			.default(MAX_PAGE)
+			.description('The greatest number of items on a page, which also ends at about a megabyte.'),
 		cursor: Joi.string().max(1000).description('The `nextCursor` of the previous page, requested with the same `sort`.'),
 		sort: Joi.string()
 			.valid(...directions)

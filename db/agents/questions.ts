@@ -2,12 +2,13 @@
 
 import type { Agents, AskedPlace, QuestionRow } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
-import { startWalk, toPage, uuid } from '../pages.ts';
+import { bytesOf, startWalk, toPage, uptoRow, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import { lenient } from '../text.ts';
 
-const COLUMNS = `q.id, q.organization_id AS "organizationId", q.agent_id AS "agentId", q.run_id AS "runId", q.key, q.node_id AS "nodeId",
-	q.message, q.schema, q.approvers, q.until, q.created_at AS "createdAt", q.answered_at AS "answeredAt", q.answered_by AS "answeredBy"`;
+const SHORT = `q.id, q.organization_id AS "organizationId", q.agent_id AS "agentId", q.run_id AS "runId", q.key, q.node_id AS "nodeId",
+	q.approvers, q.until, q.created_at AS "createdAt", q.answered_at AS "answeredAt", q.answered_by AS "answeredBy"`;
+const COLUMNS = `${SHORT}, q.message, q.schema`;
 
 // The agent is locked before the execution, as by whoever removes it. A conflict writes nothing, so that the row of the first is read by the
 // statement after.
@@ -35,10 +36,18 @@ SELECT DISTINCT ON (b.top) b.top AS id, q.agent_id AS "agentId", q.run_id AS "ru
 ORDER BY b.top, q.seq`;
 
 /** A page of the questions that wait for an answer. */
-export const open = (beyond: string, direction: string): string => `
-SELECT q.seq, ${COLUMNS} FROM ${OPEN}
+export function open(beyond: string, direction: string): string {
+	const long = ['message', 'schema'].map((name) => ({ name, column: `q.${name}` }));
+	const { uptoBytes, isWithin } = uptoRow(long.map(({ column }) => bytesOf(column)).join(' + '), `q.seq ${direction}`);
+	return `
+SELECT q.seq, ${SHORT}, ${long.map(({ name, column }) => `CASE WHEN ${isWithin} THEN ${column} END AS ${name}`).join(', ')}, ${uptoBytes} AS "uptoBytes"
+FROM ${OPEN}
 	AND ($2::uuid IS NULL OR q.agent_id = $2) AND ($3::uuid IS NULL OR q.run_id = $3) AND ($6::text IS NULL OR q.key = $6) AND q.seq ${beyond} $4
 ORDER BY q.seq ${direction} LIMIT $5`;
+}
+
+/** The columns by which a page is cut. */
+type ListedQuestion = QuestionRow & { seq: string; uptoBytes: number };
 
 type Questions = Pick<Agents, 'ask' | 'questions' | 'asking' | 'question' | 'questionOf' | 'answered'>;
 
@@ -53,11 +62,11 @@ export function createQuestions({ ordinary, write, once }: Database): Questions 
 				return row ?? null;
 			}),
 		async questions(organizationId, page, { agentId, runId, key } = {}) {
-			const walk = startWalk<QuestionRow & { seq: string }>('agent_questions', page);
+			const walk = startWalk<ListedQuestion>('agent_questions', page);
 			const ids = [agentId, runId].map((id) => (id === undefined ? null : uuid(id)));
 			const bind = [uuid(organizationId), ...ids, walk.last.seq, page.limit + 1, key === undefined ? null : lenient(key)];
-			const found = await rows<QuestionRow & { seq: string }>(ordinary, open(walk.beyond, walk.direction), bind);
-			return toPage(walk, found, page, ({ seq: _seq, ...row }): QuestionRow => row);
+			const found = await rows<ListedQuestion>(ordinary, open(walk.beyond, walk.direction), bind);
+			return toPage(walk, found, page, ({ seq: _seq, uptoBytes: _upto, ...row }): QuestionRow => row);
 		},
 		async asking(organizationId, runIds) {
 			const found = await rows<AskedPlace & { id: string }>(ordinary, ASKING, [uuid(organizationId), JSON.stringify(runIds.map(uuid))]);

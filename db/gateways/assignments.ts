@@ -8,7 +8,7 @@ import type { Database } from '../connection.ts';
 import { pick } from '../models/columns.ts';
 import { ASSIGNMENT, type GatewayTool } from '../models/gateway.ts';
 import type { Models } from '../models/index.ts';
-import { listPage, uuid } from '../pages.ts';
+import { bytesOf, listPage, uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import { storable } from '../text.ts';
 import { searchTools, TOOL_SORTS, toTool } from '../tools.ts';
@@ -34,6 +34,9 @@ const LOCK_GATEWAY = 'SELECT id FROM gateways WHERE organization_id = $1 AND id 
 const CANDIDATES = `
 SELECT id, coalesce(own_name, imported_name) AS name FROM tools
 WHERE organization_id = $1 AND id IN (SELECT json_array_elements_text($2::json)::uuid) FOR KEY SHARE`;
+/** The parts of an assignment's tool that may be large. */
+const TOOL_BYTES = `(SELECT ${['parameters', 'output_schema', 'execution_config', 'code'].map((column) => bytesOf(`t.${column}`)).join(' + ')}
+	FROM tools t WHERE t.id = tool_id)`;
 const INSERT = `
 INSERT INTO gateway_tools (organization_id, gateway_id, tool_id, name)
 SELECT $1, $2, tool_id, name FROM json_to_recordset($3::json) AS batch (tool_id uuid, name text, position integer)
@@ -46,7 +49,8 @@ export function createAssignments(database: Database, models: Models): Assigning
 	const { GatewayTool, Tool } = models;
 	return {
 		async tools(organizationId, gatewayId, page) {
-			const assignments = await listPage(GatewayTool, { where: ofGateway(organizationId, gatewayId), page }, toAssignment);
+			const of = { where: ofGateway(organizationId, gatewayId), besideBytes: TOOL_BYTES };
+			const assignments = await listPage(GatewayTool, { ...of, page }, toAssignment);
 			return { items: await withTools(models, organizationId, assignments.items), nextCursor: assignments.nextCursor };
 		},
 		available(organizationId, gatewayId, page, { q } = {}) {

@@ -106,14 +106,19 @@ export default {
 	},
 } satisfies Feature;
 
-const listApis = ({ store }: Core): ServerRoute =>
+const typeFilter = (registry: Core['registry']): Joi.Schema =>
+	Joi.string()
+		.valid(...registry.list('importer').map(({ name }) => name))
+		.description('APIs with a description of this format.');
+
+const listApis = ({ store, registry }: Core): ServerRoute =>
 	operation({
 		method: 'GET',
 		path: '/apis',
 		id: 'listApis',
 		summary: 'Lists the connected APIs.',
 		need: 'apis:read',
-		query: listQuery({ sorts: ['createdAt', 'updatedAt', 'name'], filters: { type, status, q: words } }),
+		query: listQuery({ sorts: ['createdAt', 'updatedAt', 'name'], filters: { type: typeFilter(registry), status, q: words } }),
 		answer: page('apis', API),
 		handler: async (request) => {
 			const { items, nextCursor } = await store.apis.list(organizationOf(request).id, pageOf(request), filterOf<ApiFilter>(request));

@@ -39,6 +39,13 @@ test('APIs are listed in every offered order, page by page, while others are con
 	});
 });
 
+test('a type that no importer has is refused with the types that there are', async () => {
+	const account = await registerAccount(service.url);
+	const { details, message } = must(await account.get('/apis?type=rest'), 400).body;
+	assert.equal(details[0].path, 'query/type');
+	assert.match(message, /openapi/);
+});
+
 test('q finds APIs by words of their name or description, and takes them as text', async () => {
 	const account = await registerAccount(service.url);
 	await assertSearched(account, LIST, (name) => connect(account, name));

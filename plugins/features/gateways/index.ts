@@ -95,6 +95,12 @@ export default {
 	},
 } satisfies Feature;
 
+/** Gateways of another type do not exist, so a misspelt one must not be an empty list. */
+const typeFilter = ({ registry }: Core): Joi.Schema =>
+	Joi.string()
+		.valid(...registry.list('transport').map(({ name }) => name))
+		.description('Gateways of this transport.');
+
 const listGateways = (core: Core): ServerRoute =>
 	operation({
 		method: 'GET',
@@ -102,7 +108,7 @@ const listGateways = (core: Core): ServerRoute =>
 		id: 'listGateways',
 		summary: 'Lists the gateways of the organization.',
 		need: 'gateway:read',
-		query: listQuery({ sorts: ['createdAt', 'updatedAt', 'name'], filters: { type, status, q: words } }),
+		query: listQuery({ sorts: ['createdAt', 'updatedAt', 'name'], filters: { type: typeFilter(core), status, q: words } }),
 		answer: page('gateways', GATEWAY),
 		handler: async (request) => {
 			const organization = organizationOf(request);

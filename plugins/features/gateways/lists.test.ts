@@ -53,7 +53,11 @@ test('gateways are filtered by type and status', async () => {
 	assert.deepEqual(names(await readPages(account, LIST, { status: 'inactive' })), ['one']);
 	assert.deepEqual(names(await readPages(account, LIST, { status: 'active', type: 'mcp' })), ['two']);
 	assert.deepEqual(names(await readPages(account, LIST, { type: 'skills' })), []);
-	assert.equal((await account.get('/gateways?status=gone')).status, 400);
+	for (const [field, value] of [
+		['status', 'gone'],
+		['type', 'mpc'],
+	])
+		assert.equal(must(await account.get(`/gateways?${field}=${value}`), 400).body.details[0].path, `query/${field}`);
 });
 
 test('a search shows nothing of another organization', async () => {

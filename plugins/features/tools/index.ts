@@ -87,10 +87,14 @@ const UPDATE = body({
 
 const FILTERS = {
 	apiId: Joi.string().guid().description('Tools of this API.'),
-	type: type.description('Tools of this type.'),
 	status: Joi.string().valid('active', 'inactive', 'removed'),
 	q: words,
 };
+
+const typeFilter = ({ registry }: Core): Joi.Schema =>
+	Joi.string()
+		.valid(...registry.list('executor').flatMap(({ name, creatable }) => (creatable ? [name] : [])), 'api')
+		.description('Tools of this type; `api`: of the operations of APIs.');
 
 export default {
 	kind: 'feature',
@@ -111,7 +115,7 @@ const listTools = (core: Core): ServerRoute =>
 		id: 'listTools',
 		summary: 'Lists the tools of an organization.',
 		need: 'tools:read',
-		query: listQuery({ sorts: ['createdAt', 'updatedAt', 'name'], filters: FILTERS }),
+		query: listQuery({ sorts: ['createdAt', 'updatedAt', 'name'], filters: { ...FILTERS, type: typeFilter(core) } }),
 		answer: page('tools', TOOL),
 		handler: async (request) => {
 			const { id } = organizationOf(request);

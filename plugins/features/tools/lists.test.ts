@@ -57,6 +57,9 @@ test('tools are filtered by API, type and status', async () => {
 	assert.deepEqual(await found({ type: 'http' }), [own.id]);
 	assert.deepEqual(await found({ status: 'inactive' }), [own.id]);
 	assert.deepEqual(await found({ status: 'removed' }), []);
+	const unknown = must(await account.get(`${listOf(account).path}?type=rest`), 400).body;
+	assert.equal(unknown.details[0].path, 'query/type');
+	assert.match(unknown.message, /http.*api/);
 	assert.deepEqual(await found({ status: 'active', apiId, type: 'api', q: 'pets', sort: '-name', limit: '1' }), [toolId]);
 });
 

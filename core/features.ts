@@ -81,7 +81,7 @@ export type { Message } from './mail/mail.ts';
 export { requireOf, requirePermission } from './management/access.ts';
 export { actorOf, organizationOf, storeOf, userIdOf } from './management/credentials.ts';
 export { dateTime } from './management/date-time.ts';
-export { EXPORT_FORMATS, type ExportFormat, exportFormat, exportRows } from './management/exports.ts';
+export { EXPORT_FORMATS, EXPORT_TYPES, type ExportFormat, exportFormat, exportRows } from './management/exports.ts';
 export { expectedVersion } from './management/if-match.ts';
 export {
 	accept,

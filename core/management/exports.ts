@@ -14,8 +14,15 @@ const READ = 1000;
 const MAX_OF_ACCOUNT = 2;
 const RETRY_SECONDS = '10';
 
-export type ExportFormat = 'csv' | 'ndjson';
-export const exportFormat = Joi.string().valid('csv', 'ndjson').default('csv').description('The form of the file.');
+const TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
+
+export type ExportFormat = keyof typeof TYPES;
+/** The media types of an operation that exports. */
+export const EXPORT_TYPES = Object.values(TYPES);
+export const exportFormat = Joi.string()
+	.valid(...Object.keys(TYPES))
+	.default('csv')
+	.description('The form of the file.');
 
 /** Follows the summary of an operation that exports. */
 export const EXPORT_FORMATS =
@@ -50,8 +57,7 @@ export function exportRows<R, S extends Record<string, Value>>(request: Request,
 	const { res } = request.raw;
 	if (res.closed) body.destroy();
 	else res.once('close', () => body.destroy());
-	const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
-	const response = request.generateResponse(body).type(type);
+	const response = request.generateResponse(body).type(TYPES[format]);
 	return response.header('content-disposition', `attachment; filename="${name}.${format}"`);
 }
 

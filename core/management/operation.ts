@@ -47,8 +47,8 @@ export interface Endpoint {
 	integers?: LongIntegers;
 	/** The schema of `data`; of the whole answer when it is `bare`. */
 	answer: Joi.Schema;
-	/** Media type of a `bare` answer that is not JSON. */
-	produces?: string;
+	/** Media types of a `bare` answer that is not JSON: one, or those that the caller chooses from. */
+	produces?: string | readonly string[];
 	/** The answer is not wrapped in the envelope (specification 2 and 4.8); a 202 is. */
 	bare?: true;
 	status?: 200 | 201 | 202;

@@ -7,6 +7,7 @@ import {
 	count,
 	dateTime,
 	EXPORT_FORMATS,
+	EXPORT_TYPES,
 	type ExportFormat,
 	exportFormat,
 	exportRows,
@@ -133,7 +134,7 @@ export const requestRoutes = (core: Core): ServerRoute[] => [
 		need: 'analytics:read',
 		query: EXPORT,
 		bare: true,
-		produces: 'text/csv',
+		produces: EXPORT_TYPES,
 		answer: Joi.string(),
 		slow: true,
 		handler: async (request) => {

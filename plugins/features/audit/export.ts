@@ -7,6 +7,7 @@ import {
 	type AuditRow,
 	type Core,
 	EXPORT_FORMATS,
+	EXPORT_TYPES,
 	type ExportFormat,
 	exportFormat,
 	exportRows,
@@ -43,7 +44,7 @@ export const exportEntries = (core: Core): ServerRoute =>
 		need: 'audit:read',
 		query: Joi.object({ ...FILTERS, format: exportFormat }),
 		bare: true,
-		produces: 'text/csv',
+		produces: EXPORT_TYPES,
 		answer: Joi.string(),
 		slow: true,
 		handler: async (request) => {

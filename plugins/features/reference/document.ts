@@ -124,6 +124,7 @@ const INTRODUCTION = [
 	'Every answer is `{ success: true, data }` unless the operation says otherwise; every failure is `{ success: false, message, error,',
 	'statusCode, requestId, details? }`, where `error` is one of a closed table of codes and `details` names what was wrong.',
 	'Lists come in pages: send `nextCursor` back as `cursor` until it is null.',
+	'`minLength` and `maxLength` of what is sent count UTF-16 code units, as JavaScript does: a character beyond U+FFFF, such as most emoji, counts as two.',
 ].join(' ');
 
 // ── Operations ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -198,7 +199,10 @@ function successOf(declared: Endpoint, writer: SchemaWriter, examples: Examples 
 	const data = writer.write(answer);
 	const schema = bare ? data : { type: 'object', properties: { success: SUCCESS, data }, required: ['success', 'data'] };
 	const headers = headersOf(isLimited(declared), ...(versioned && method !== 'DELETE' ? ['ETag'] : []));
-	const content = (code: string): JsonObject => ({ [produces ?? JSON_TYPE]: { schema, ...exampleOf(examples[code]) } });
+	const types = [produces ?? JSON_TYPE].flat();
+	// An example is an answer to the usual request.
+	const content = (code: string): JsonObject =>
+		Object.fromEntries(types.map((type, at) => [type, { schema, ...(at === 0 && exampleOf(examples[code])) }]));
 	const told: [code: string, when: string][] = [[String(status), SUCCEEDED[status]], ...Object.entries(alsoAnswers)];
 	const answers: JsonObject = Object.fromEntries(
 		told.map(([code, when]) => [code, { description: when, headers, ...(code !== '204' && { content: content(code) }) }]),

@@ -82,6 +82,7 @@ export { requireOf, requirePermission } from './management/access.ts';
 export { actorOf, organizationOf, storeOf, userIdOf } from './management/credentials.ts';
 export { dateTime } from './management/date-time.ts';
 export { EXPORT_FORMATS, EXPORT_TYPES, type ExportFormat, exportFormat, exportRows } from './management/exports.ts';
+export { claimKey } from './management/idempotency.ts';
 export { expectedVersion } from './management/if-match.ts';
 export {
 	accept,

@@ -9,6 +9,8 @@ import { startCore, type TestCore } from '../../test/helpers/core.ts';
 import { administer } from '../../test/helpers/postgres.ts';
 import { addTenant } from '../../test/helpers/samples.ts';
 import { GatewayError } from '../contract/errors.ts';
+import { readBody } from '../http/body.ts';
+import { claimKey } from './idempotency.ts';
 import { expectedVersion } from './if-match.ts';
 import { accept, type Endpoint, operation, setCookie, showPreferences, showVersion } from './operation.ts';
 import { body } from './rest.ts';
@@ -38,6 +40,7 @@ const OPERATIONS: Endpoint[] = [
 	declared('/unversioned'),
 	declared('/optional', { body: body({ name: Joi.string() }), bodyIs: 'optional' }),
 	declared('/unread', { body: NAMED, bodyIs: 'unread' }),
+	declared('/read', { body: NAMED, bodyIs: 'unread', idempotent: true }),
 	declared('/bare', { bare: true }),
 	declared('/open', { need: 'public', method: 'GET' }),
 	declared('/organizations/{orgId}/things', { need: 'gateway:read', method: 'GET' }),
@@ -180,6 +183,27 @@ test('a response with a cookie is not stored', async () => {
 	handle = (request) => setCookie(request, 'a=1');
 	const { headers } = await ask('/unversioned');
 	assert.deepEqual([String(headers['set-cookie']), headers['cache-control']], ['a=1', 'no-store']);
+});
+
+test('a handler that reads the body itself is repeated under an idempotency key only when it fails', async () => {
+	let fault: GatewayError | null = new GatewayError('conflict', 'Not now.');
+	let done = 0;
+	handle = async (request) => {
+		await claimKey(request, (await readBody(request.raw.req, 10_000_000)) ?? Buffer.alloc(0));
+		if (fault) throw fault;
+		done += 1;
+		return { done };
+	};
+	const keyed = (payload: object) => ask('/read', { headers: { 'idempotency-key': 'read' }, payload });
+	const large = { name: 'a'.repeat(3_000_000) };
+	assert.equal((await keyed(large)).statusCode, 409);
+	fault = null;
+	for (const replayed of [undefined, 'true']) {
+		const answer = await keyed(large);
+		assert.deepEqual([bodyOf(answer).data, answer.headers['idempotency-replayed']], [{ done: 1 }, replayed]);
+	}
+	assert.equal((await keyed({ name: `${large.name}b` })).statusCode, 422);
+	assert.equal((await ask('/read', { headers: { 'idempotency-key': '' }, payload: {} })).statusCode, 400);
 });
 
 test('a repeated request with the same idempotency key gets the first response; another request with that key does not', async () => {

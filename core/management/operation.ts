@@ -10,6 +10,7 @@ import { type LongIntegers, UNREAD } from '../http/body.ts';
 import { bodyOf } from '../http/failures.ts';
 import { validateInput } from '../kit/input-faults.ts';
 import type { Need } from './access.ts';
+import { Replay } from './idempotency.ts';
 import { forEachVersion } from './if-match.ts';
 import { success } from './rest.ts';
 
@@ -58,7 +59,7 @@ export interface Endpoint {
 	accepted?: Joi.Schema;
 	/** Errors beyond those that any operation of its kind can have: `conflict`, `schema_invalid`. */
 	errors?: readonly ErrorCode[];
-	/** Takes an `Idempotency-Key`. Not allowed when the answer shows a secret (decisions, 13). */
+	/** Takes an `Idempotency-Key`. Not allowed when the answer shows a secret (decisions, 13). A handler that reads the body itself calls `claimKey`. */
 	idempotent?: true;
 	/** Answers with an `ETag`; a PUT, PATCH or DELETE takes `If-Match`, too. */
 	versioned?: true;
@@ -126,7 +127,11 @@ export function operation(declared: Endpoint): ServerRoute {
 				operation: declared,
 			},
 		},
-		handler: (request, h) => answer(declared, request, h),
+		handler: (request, h) =>
+			answer(declared, request, h).catch((thrown: unknown) => {
+				if (thrown instanceof Replay) return thrown.response(h);
+				throw thrown;
+			}),
 	};
 }
 
@@ -168,13 +173,14 @@ async function run(declared: Endpoint, request: Request): Promise<unknown> {
 		return await (idempotent ? idempotent.during(work) : work());
 	} catch (thrown) {
 		const error = asGatewayError(thrown);
+		const { idempotent: begun } = request.plugins;
 		if (error?.code === 'agent_failed') {
-			await idempotent?.keep({
+			await begun?.keep({
 				status: error.status,
 				body: JSON.stringify(bodyOf(error, request)),
 				headers: error.headers,
 			});
-		} else await idempotent?.forget();
+		} else await begun?.forget();
 		throw thrown;
 	}
 }

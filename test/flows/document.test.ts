@@ -173,6 +173,10 @@ function otherThan(route: RequestRoute): object {
 	if (fields.includes('toolIds')) return { toolIds: [NOBODY] };
 	if (fields.includes('toolId')) return { toolId: NOBODY };
 	if (fields.includes('skillId')) return { skillId: NOBODY };
+	if (fields.includes('changelog')) return { changelog: 'another' };
+	if (fields.includes('message')) return { message: 'another' };
+	if (fields.includes('cases')) return { cases: [{ input: { name: 'another' } }] };
+	if (fields.includes('schemaContent')) return { generateTools: true };
 	if (fields.includes('isRequired')) return { isRequired: false };
 	if (fields.includes('operationIds')) return { operationIds: ['another'] };
 	return { parameters: { another: 1 } };

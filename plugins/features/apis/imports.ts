@@ -8,6 +8,7 @@ import {
 	accept,
 	actorOf,
 	type Core,
+	claimKey,
 	clientSignal,
 	count,
 	ERRORS,
@@ -98,6 +99,7 @@ export const importApiSchema = (core: Core): ServerRoute =>
 		}),
 		accepted: IMPORT,
 		errors: ['schema_invalid', 'egress_refused', 'conflict'],
+		idempotent: true,
 		slow: true,
 		handler: async (request) => importSchema(request, await findApi(request, core), core),
 	});
@@ -168,7 +170,11 @@ async function importSchema(request: Request, { id: apiId, organizationId }: Api
 	const waitMs = waitSeconds === null ? (isAsync ? 0 : WAIT_MS) : waitSeconds * 1000;
 	const body = {
 		maxBytes: Math.min(Number(request.raw.req.headers['content-length'] ?? IMPORT_BYTES), IMPORT_BYTES),
-		read: async () => (await readBody(request.raw.req, IMPORT_BYTES)) ?? Buffer.alloc(0),
+		read: async () => {
+			const bytes = (await readBody(request.raw.req, IMPORT_BYTES)) ?? Buffer.alloc(0);
+			await claimKey(request, bytes);
+			return bytes;
+		},
 	};
 	const job = await core.importJobs.run({ organizationId, apiId, actor, body, waitMs }, clientSignal(request), core.stopping);
 	const isLeft = !hasEnded(job);

@@ -45,6 +45,18 @@ test('storing credentials changes the ETag of the API, and makes no concurrent c
 	must(await account.patch(path, { name: 'renamed' }, { 'if-match': signed }), 200);
 });
 
+test('an import that is sent again under its Idempotency-Key is answered as before, and another one is refused', async () => {
+	const path = `/apis/${(await connect()).body.data.id}/import-schema`;
+	const documentOf = (title: string) =>
+		JSON.stringify({ openapi: '3.0.3', info: { title, version: '1' }, paths: { '/pets': { get: { responses: {} } } } });
+	const keyed = (title: string) => account.post(path, { schemaContent: documentOf(title) }, { 'idempotency-key': path });
+	const first = must(await keyed('Pets'), 200);
+	const again = must(await keyed('Pets'), 200);
+	assert.deepEqual([again.body, again.headers.get('idempotency-replayed')], [first.body, 'true']);
+	must(await keyed('Cats'), 422);
+	assert.equal(must(await account.get(path.replace('import-schema', 'imports')), 200).body.data.imports.length, 1);
+});
+
 test('a change of an API changes what it names, and nothing else', async () => {
 	const { id } = (await connect({ description: 'first', outbound: { maxConcurrent: 3 } })).body.data;
 	await assertChangesOnly(account, `/apis/${id}`, [

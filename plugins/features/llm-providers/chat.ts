@@ -52,6 +52,7 @@ export const chatRoutes = (core: Core): ServerRoute[] => [
 		body: CHAT,
 		answer: CHAT_ANSWER,
 		errors: ERRORS,
+		idempotent: true,
 		slow: true,
 		handler: async (request) => {
 			const turn = await begin(request, core);

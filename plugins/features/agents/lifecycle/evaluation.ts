@@ -118,6 +118,7 @@ export const evaluationRoute = (core: Core): ServerRoute =>
 		body: TEST,
 		integers: 'exact',
 		answer: RESULT,
+		idempotent: true,
 		slow: true,
 		handler: async (request) => {
 			const agent = await findAgent(request, core);

@@ -242,6 +242,17 @@ test('a file that names places which are not there is refused with all of them',
 	);
 });
 
+test('a version that is saved or restored again under its Idempotency-Key is the first one', async () => {
+	const { path } = await makeAgent();
+	const keyed = (verb: string, key: string) => account.post(`${path}/${verb}`, { changelog: 'Once.' }, { 'idempotency-key': key });
+	for (const verb of ['versions', 'versions/0/rollback']) {
+		const [first, again] = [await keyed(verb, `${path} ${verb}`), await keyed(verb, `${path} ${verb}`)];
+		assert.deepEqual([first.body.success, again.body], [true, first.body], verb);
+	}
+	assert.equal((await keyed('versions', `${path} versions/0/rollback`)).status, 422);
+	assert.equal((await account.get(`${path}/versions`)).body.data.versions.length, 2);
+});
+
 test('a schedule is set, shown with its next times, starts the agent, and leaves with it', async () => {
 	const { id, path } = await makeAgent();
 	for (const [body, at] of [

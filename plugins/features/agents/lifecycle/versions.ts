@@ -107,6 +107,7 @@ const saveVersion = (core: Core): ServerRoute =>
 		answer: VERSION,
 		status: 201,
 		errors: ['conflict'],
+		idempotent: true,
 		conditional: true,
 		handler: async (request) => {
 			const { id, organizationId } = await findAgent(request, core);
@@ -168,6 +169,7 @@ const restoreVersion = (core: Core): ServerRoute =>
 		bodyIs: 'optional',
 		answer: shape({ agent: AGENT, version: VERSION }),
 		errors: ['conflict'],
+		idempotent: true,
 		versioned: true,
 		conditional: true,
 		handler: async (request) => {

@@ -114,6 +114,7 @@ export {
 	words,
 } from './management/rest.ts';
 export { saveContext } from './management/save-context.ts';
+export { agentOfConfig, checkByPlugin } from './management/saving.ts';
 export { plainSlug, slugs } from './management/slugs.ts';
 export { answerEvents } from './management/streaming.ts';
 export { llmProviderLocation } from './models/connections.ts';

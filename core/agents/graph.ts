@@ -6,6 +6,7 @@ import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { isObject } from '../kit/json.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Pipeline, PipelineEdge } from '../store/store.ts';
+import { effectOf, inputSchemaBy, nodeBodyOf, portsOf, usesOf } from './node-hooks.ts';
 import { ERROR_PORT, POLICY, type Policy } from './policy.ts';
 
 export interface GraphNode {
@@ -40,12 +41,6 @@ export function splitData(data: JsonObject): { config: JsonObject; policy: unkno
 	return { config, policy };
 }
 
-/** The plugin's own functions of a config. */
-export const effectOf = ({ effect }: PipelineNode, config: unknown): NodeEffect => (typeof effect === 'function' ? effect(config) : effect);
-
-export const portsOf = ({ ports }: PipelineNode, config: unknown): readonly string[] | null =>
-	(typeof ports === 'function' ? ports(config) : ports) ?? null;
-
 /** All ways out of a node, with the one for errors. */
 export const waysOut = (ports: readonly string[] | null, { onError }: Pick<Policy, 'onError'>): (string | null)[] => [
 	...(ports ?? [null]),
@@ -63,11 +58,11 @@ export function compileGraph(
 		if (!plugin) throw new GatewayError('not_implemented', `The type of node "${type}" is not loaded.`);
 		const { config: given, policy } = splitData(isObject(data) ? data : {});
 		const config = registry.parse('node', type, given, '');
-		const body = plugin.body?.(config);
+		const body = nodeBodyOf(plugin, config);
 		made.set(id, {
 			...{ id, type, plugin, config, effect: effectOf(plugin, config), ports: portsOf(plugin, config) },
 			policy: policyOf(id, policy),
-			...{ sources: [], out: [], body: body ? compileGraph(registry, body) : null, uses: plugin.uses?.(config) ?? [] },
+			...{ sources: [], out: [], body: body ? compileGraph(registry, body) : null, uses: usesOf(plugin, config) },
 		});
 	}
 	for (const edge of edges) {
@@ -91,7 +86,7 @@ export function inputSchemaOf(registry: Registry, { nodes }: Pick<Pipeline, 'nod
 		const plugin = registry.get('node', type);
 		if (plugin?.role !== 'input') continue;
 		const { config } = splitData(isObject(data) ? data : {});
-		return plugin.inputSchema?.(registry.parse('node', type, config, '')) ?? ANY_OBJECT;
+		return inputSchemaBy(plugin, registry.parse('node', type, config, '')) ?? ANY_OBJECT;
 	}
 	return ANY_OBJECT;
 }

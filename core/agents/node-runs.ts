@@ -284,10 +284,13 @@ function checked({ type, ports }: GraphNode, done: NodeOutput): Measured {
 	const plugin = `node:${type}`;
 	const { fault, chars, isTooDeep = false } = measureJson(done?.output, MAX_OUTPUT_CHARS);
 	if (isTooDeep) throw new GatewayError('validation_failed', `Its output nests deeper than ${MAX_NESTING} levels.`);
-	if (fault !== null) throw new PluginFault(plugin, `its output must be JSON: it ${fault}.`);
+	if (fault !== null) throw new PluginFault(plugin, `the output of run must be JSON: it ${fault}.`);
 	if (chars > MAX_OUTPUT_CHARS) throw new GatewayError('upstream_failed', `Its output has more than ${MAX_OUTPUT_CHARS} characters.`);
 	const { port } = done;
 	if (ports ? port === undefined || !ports.includes(port) : port !== undefined)
-		throw new PluginFault(plugin, `it has no way out "${port}".`);
+		throw new PluginFault(
+			plugin,
+			`the port that run returns must be ${ports ? `one of ${ports.join(', ')}` : 'absent, since it has no ports'}.`,
+		);
 	return { ...done, chars };
 }

@@ -9,6 +9,7 @@ import type { Registry } from '../registry/registry.ts';
 import type { Agents, NamedRow, Pipeline } from '../store/store.ts';
 import type { AgentPortable, AgentReference } from './agents.ts';
 import { splitData } from './graph.ts';
+import { nodeBodyOf, usesOf } from './node-hooks.ts';
 
 interface Parts {
 	registry: Registry;
@@ -74,8 +75,8 @@ function placesOf(registry: Registry, nodes: readonly Node[]): ReferencePlace[] 
 		if (!plugin || !isObject(node.data)) return [];
 		const { value: config, error } = plugin.config.validate(splitData(node.data).config, { convert: false });
 		if (error) return [];
-		const own = (plugin.uses?.(config) ?? []).map((use) => ({ node, use }));
-		const body = plugin.body?.(config);
+		const own = usesOf(plugin, config).map((use) => ({ node, use }));
+		const body = nodeBodyOf(plugin, config);
 		// The nodes as they are stored, not as the schema completed them.
 		const inner = body && atPointer(node.data, `${body.path}/nodes`);
 		return [...own, ...(Array.isArray(inner) ? placesOf(registry, inner as unknown as Node[]) : [])];

@@ -84,15 +84,20 @@ export function asGatewayError(error: unknown): GatewayError | null {
 	return new GatewayError(code as ErrorCode, error.message, options);
 }
 
-/** A plugin broke its contract: answered as `internal`, and logged. The message names the plugin and what was expected of it. */
+/**
+ * A plugin broke its contract. The message names the plugin and what was expected of it: it is logged, and the answer is `internal`; a plugin that
+ * gave no answer in time is named in the answer, too, which is `upstream_timeout`.
+ */
 export class PluginFault extends Error {
 	/** `kind:name`. */
 	readonly plugin: string;
+	readonly code: 'upstream_timeout' | undefined;
 
-	constructor(plugin: string, sentence: string) {
-		super(`${plugin}: ${sentence}`);
+	constructor(plugin: string, sentence: string, { code, cause }: { code?: 'upstream_timeout'; cause?: unknown } = {}) {
+		super(`${plugin}: ${sentence}`, cause === undefined ? undefined : { cause });
 		this.name = 'PluginFault';
 		this.plugin = plugin;
+		this.code = code;
 	}
 }
 

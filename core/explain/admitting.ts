@@ -14,6 +14,7 @@ import { GATEWAY_KEY_PREFIX, hashId } from '../secrets/tokens.ts';
 import type { KeyRow } from '../store/store.ts';
 import { PluginCall } from '../tools/call.ts';
 import type { Services } from '../tools/call-parts.ts';
+import { secretHeadersOf } from '../upstreams/pass-through.ts';
 import type { Step } from './steps.ts';
 
 /** The credential and the address to be explained. */
@@ -95,7 +96,7 @@ function incomingOf({ headers, credential, address }: SampleRequest, { gateway, 
 
 /** Returns the headers in which the methods look for a credential, with this one. */
 function placed(credential: string, methods: readonly MountedMethod[]): Record<string, string> {
-	const names = methods.flatMap(({ plugin, config }) => plugin.secretHeaders?.(config) ?? []).map((name) => name.toLowerCase());
+	const names = [...secretHeadersOf(methods)];
 	const own = Object.fromEntries(names.filter((name) => name !== 'authorization').map((name) => [name, credential]));
 	return { ...own, authorization: /^(?:basic|bearer|dpop) /i.test(credential) ? credential : `Bearer ${credential}` };
 }

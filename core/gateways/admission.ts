@@ -5,6 +5,7 @@ import type { Admission, SecurityScheme } from '../contract/admission.ts';
 import { PluginFault } from '../contract/errors.ts';
 import type { ServedAt } from '../contract/nouns.ts';
 import { admittingOf } from '../identity/gateway-rules.ts';
+import { resultOf } from '../process/hooks.ts';
 import { challengeOf, type MountedMethod } from './authenticate.ts';
 
 const line = Joi.string()
@@ -62,7 +63,8 @@ export const admissionOf = (gateway: ServedAt, methods: readonly MountedMethod[]
 /** The method gets its config without secrets, so that none can be published. */
 export function schemeOf({ plugin, shownConfig }: MountedMethod, gateway: ServedAt): SecurityScheme | null | undefined {
 	if (!plugin.scheme) return undefined;
-	const value: unknown = plugin.scheme(gateway, shownConfig?.() ?? {});
+	const hook = { plugin: `auth:${plugin.name}`, hook: 'scheme' };
+	const value: unknown = resultOf(hook, () => plugin.scheme?.(gateway, shownConfig?.() ?? {}));
 	if (value === null) return null;
 	const { type } = (value ?? {}) as { type?: unknown };
 	const known = typeof type === 'string' && Object.hasOwn(SCHEMES, type) ? SCHEMES[type as SecurityScheme['type']] : undefined;

@@ -1,16 +1,14 @@
 // The gate of a gateway (specification 5.2): its admitting methods in order, their validation rules, and the answer to failure.
 
 import type { GateContext } from '../contract/admission.ts';
-import { asGatewayError, GatewayError, PluginFault } from '../contract/errors.ts';
+import { asGatewayError, GatewayError, type PluginFault } from '../contract/errors.ts';
 import type { AuthMethod, ChallengeFault } from '../contract/kinds.ts';
 import type { Caller, Gateway, Incoming, JsonObject, Scope, ServedAt } from '../contract/nouns.ts';
 import { admittingOf, checkRules } from '../identity/gateway-rules.ts';
 import { inTime } from '../kit/race.ts';
+import { HOOK_MS, lateFault, resultOf } from '../process/hooks.ts';
 import type { ValidationRules } from '../store/store.ts';
 import { checkCaller, checkChallenge, checkTakes, type GivenCaller } from './check-caller.ts';
-
-/** The time that a method has for one request. */
-export const DEADLINE_MS = 30_000;
 
 /** A configured use of a method: its row, with the config opened and checked. */
 export interface MountedMethod {
@@ -86,16 +84,22 @@ export async function authenticate(
 
 /** @throws PluginFault when the method gives no answer in time */
 export function ask({ plugin, config }: MountedMethod, request: Incoming, context: GateContext): Promise<unknown> {
-	const late = (): PluginFault => new PluginFault(`auth:${plugin.name}`, `authenticate gave no answer within ${DEADLINE_MS / 1000} s.`);
-	return inTime(Promise.resolve(plugin.authenticate(request, config, context)), DEADLINE_MS, late);
+	const late = (): PluginFault => lateFault({ plugin: `auth:${plugin.name}`, hook: 'authenticate' }, HOOK_MS);
+	return inTime(Promise.resolve(plugin.authenticate(request, config, context)), HOOK_MS, late);
 }
 
 /** Asks for the credentials that the methods name. @param methods that found no credential; none for a gateway without any */
 function askFor(methods: readonly MountedMethod[]): string {
 	if (methods.length === 0) return 'This gateway has no authentication configured, so it admits nobody.';
-	const taken = methods.map(({ plugin, config }) => checkTakes(plugin.name, plugin.takes?.(config))).filter((text) => text !== undefined);
+	const taken = methods.map(takenBy).filter((text) => text !== undefined);
 	return taken.length > 0 ? `Send ${[...new Set(taken)].join(', or ')}.` : 'A credential is required.';
 }
+
+const takenBy = ({ plugin, config }: MountedMethod): string | undefined =>
+	checkTakes(
+		plugin.name,
+		resultOf({ plugin: `auth:${plugin.name}`, hook: 'takes' }, () => plugin.takes?.(config)),
+	);
 
 /** Returns a refusal, which lets the next method try; rethrows anything else (a database outage, a bug), which ends the request. */
 export function refusal(thrown: unknown): GatewayError {
@@ -116,7 +120,10 @@ export function challenges(gateway: ServedAt, methods: readonly MountedMethod[],
 }
 
 export const challengeOf = ({ plugin, config }: MountedMethod, gateway: ServedAt, fault: ChallengeFault | null): string =>
-	checkChallenge(plugin.name, plugin.challenge?.(gateway, config, fault));
+	checkChallenge(
+		plugin.name,
+		resultOf({ plugin: `auth:${plugin.name}`, hook: 'challenge' }, () => plugin.challenge?.(gateway, config, fault)),
+	);
 
 /** MCP's TypeScript SDK 1.32 reads only the first challenge, and looks in it for the OAuth metadata (decisions, 26). */
 function rank(challenge: string): number {

@@ -3,16 +3,16 @@
 import type { Request } from '@hapi/hapi';
 import type { GateContext } from '../contract/admission.ts';
 import type { Call } from '../contract/context.ts';
-import { GatewayError, PluginFault } from '../contract/errors.ts';
+import { GatewayError } from '../contract/errors.ts';
 import type { Caller, Gateway, Incoming, ServedAt } from '../contract/nouns.ts';
 import type { OrganizationChoice, UserOrganization } from '../contract/organizations.ts';
 import { noKeysYet } from '../identity/gateway-keys.ts';
 import type { Identities, RequestIdentity } from '../identity/identity.ts';
 import type { Members } from '../identity/members.ts';
-import { inTime } from '../kit/race.ts';
+import { answerOf } from '../process/hooks.ts';
 import { PluginCall } from '../tools/call.ts';
 import type { Services } from '../tools/call-parts.ts';
-import { ask, challenges, DEADLINE_MS, type MountedMethod, refusal, withChallenges } from './authenticate.ts';
+import { ask, challenges, type MountedMethod, refusal, withChallenges } from './authenticate.ts';
 import { checkCaller } from './check-caller.ts';
 
 export interface EverywhereParts {
@@ -81,8 +81,8 @@ export class Everywhere {
 	async again({ plugin, config }: MountedMethod, caller: Caller, organizationId: string): Promise<Caller | null> {
 		const context = await this.#at(organizationId, `auth:${plugin.name}`);
 		if (!context || !plugin.recheck) return null;
-		const late = (): PluginFault => new PluginFault(`auth:${plugin.name}`, `recheck gave no answer within ${DEADLINE_MS / 1000} s.`);
-		const answer: unknown = await inTime(Promise.resolve(plugin.recheck(caller, config, context)), DEADLINE_MS, late);
+		const hook = { plugin: `auth:${plugin.name}`, hook: 'recheck' };
+		const answer: unknown = await answerOf(hook, () => plugin.recheck?.(caller, config, context));
 		const now = this.#checked(plugin.name, answer)?.caller ?? null;
 		return now?.subject === caller.subject ? now : null;
 	}

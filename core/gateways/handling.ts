@@ -9,13 +9,13 @@ import { type Answer, lowerHeaders } from '../http/answer.ts';
 import { isObject, measureJson } from '../kit/json.ts';
 import { mediaTypeOf } from '../kit/media-type.ts';
 import { inTime } from '../kit/race.ts';
+import { answerOf, lateFault } from '../process/hooks.ts';
 import { describeThrown } from '../process/strays.ts';
 import type { CheckedReply } from './check-reply.ts';
 import type { MountedRoute } from './mount.ts';
 
 /** The time until the answer begins: a tool has 120 s, and the transport some more to answer. A stream may go on after it. */
 const HANDLER_MS = 130_000;
-const MANAGEMENT_MS = 30_000;
 /** The most characters of an answer in the management API: 4 Mi. */
 const MAX_ANSWER_CHARS = 4 * 1024 * 1024;
 
@@ -26,7 +26,7 @@ export function handle(
 ): Promise<unknown> {
 	const late = (): PluginFault => {
 		const what = `the handler of ${route.method} ${route.path}`;
-		const fault = new PluginFault(plugin, `${what} gave no answer within ${HANDLER_MS / 1000} s.`);
+		const fault = lateFault({ plugin, hook: what }, HANDLER_MS);
 		leaving.abort(fault);
 		running.then(discard, () => undefined);
 		return fault;
@@ -79,8 +79,7 @@ export async function askManagement(
 	context: Context,
 ): Promise<JsonObject> {
 	const what = `the management route ${route.id}`;
-	const late = (): PluginFault => new PluginFault(plugin, `${what} gave no answer within ${MANAGEMENT_MS / 1000} s.`);
-	const answer: unknown = await inTime(Promise.resolve(route.handler(request, context)), MANAGEMENT_MS, late);
+	const answer: unknown = await answerOf({ plugin, hook: what }, () => route.handler(request, context));
 	const fault = answerFault(answer, route);
 	if (fault !== null) throw new PluginFault(plugin, `${what} ${fault}.`);
 	// It was just checked.

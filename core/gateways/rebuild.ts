@@ -1,14 +1,14 @@
 // Makes a call anew for work that outlived its request: the gateway is mounted as it is now, and the caller checked as at a request, by
 // the method that admitted them.
 
-import { GatewayError, notFound, PluginFault } from '../contract/errors.ts';
+import { GatewayError, notFound } from '../contract/errors.ts';
 import type { Caller, JsonObject, Scope } from '../contract/nouns.ts';
 import { memberAgain } from '../identity/again.ts';
 import { admittingOf } from '../identity/gateway-rules.ts';
 import type { Identities, RequestIdentity } from '../identity/identity.ts';
 import type { Members } from '../identity/members.ts';
-import { inTime } from '../kit/race.ts';
 import type { Limits } from '../limits/limits.ts';
+import { answerOf } from '../process/hooks.ts';
 import type { Store } from '../store/store.ts';
 import { PluginCall } from '../tools/call.ts';
 import type { CallParts, Services } from '../tools/call-parts.ts';
@@ -52,8 +52,6 @@ export interface RebuildParts {
 	merged: Pick<MergedGateways, 'callOf' | 'callerNow'>;
 	fixed: Pick<FixedRoutes, 'configAt'>;
 }
-
-const RECHECK_MS = 30_000;
 
 /** @throws not_found when the gateway is gone, inactive, or has this plugin no more; forbidden when the caller's rights have ended */
 export async function rebuild(origin: CallOrigin, parts: RebuildParts): Promise<Rebuilt> {
@@ -160,8 +158,8 @@ const isOver = ({ expiresAt }: Caller): boolean => expiresAt !== undefined && ex
 
 /** @throws PluginFault when the method gives no answer in time */
 function ask({ plugin, config, realm }: MountedMethod, caller: Caller, context: PluginCall): Promise<unknown> {
-	const late = (): PluginFault => new PluginFault(`auth:${plugin.name}`, `recheck gave no answer within ${RECHECK_MS / 1000} s.`);
-	return inTime(Promise.resolve(plugin.recheck?.(withoutRealm(caller, plugin.name, realm), config, context)), RECHECK_MS, late);
+	const hook = { plugin: `auth:${plugin.name}`, hook: 'recheck' };
+	return answerOf(hook, () => plugin.recheck?.(withoutRealm(caller, plugin.name, realm), config, context));
 }
 
 /**

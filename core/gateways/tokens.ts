@@ -2,6 +2,7 @@
 
 import Joi from 'joi';
 import { asGatewayError, PluginFault } from '../contract/errors.ts';
+import { answerOf } from '../process/hooks.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { MountedGateway } from './mount.ts';
 
@@ -18,8 +19,10 @@ export async function estimateTokens(
 	if (!mounted) return null;
 	const transport = registry.get('transport', mounted.gateway.type);
 	if (!transport?.tokens) return null;
-	const { error, value } = TOKENS.validate(await transport.tokens(mounted.shelf.list(), mounted.config), { convert: false });
-	if (error) throw new PluginFault(mounted.plugin, `tokens: ${error.message}.`);
+	const hook = { plugin: mounted.plugin, hook: 'tokens' };
+	const answer: unknown = await answerOf(hook, () => transport.tokens?.(mounted.shelf.list(), mounted.config));
+	const { error, value } = TOKENS.validate(answer, { convert: false });
+	if (error) throw new PluginFault(mounted.plugin, `tokens must return up to 16 whole numbers by name: ${error.message}.`);
 	return value;
 }
 

@@ -28,6 +28,7 @@ const NOT_OF_ERRORS: ReadonlySet<string> = new Set(['content-length', 'transfer-
 export function describeError(thrown: Error & { output?: { statusCode: number } }, request: Request, log: Log): GatewayError {
 	const known = asGatewayError(thrown);
 	if (known && known.code !== 'internal') {
+		if (thrown instanceof PluginFault) logFailure(thrown, request, log);
 		tellFault(known, thrown, request);
 		return known;
 	}
@@ -38,7 +39,7 @@ export function describeError(thrown: Error & { output?: { statusCode: number } 
 }
 
 /** Logs an error under the plugin whose fault it is, or else the one that serves the request. */
-function unforeseen(thrown: Error, request: Request, log: Log): GatewayError {
+function logFailure(thrown: Error, request: Request, log: Log): void {
 	const { feature } = request.route.settings.plugins as { feature?: string };
 	const servedBy = request.plugins.servedBy ?? (feature === undefined ? {} : { plugin: `feature:${feature}` });
 	const fields = {
@@ -49,6 +50,10 @@ function unforeseen(thrown: Error, request: Request, log: Log): GatewayError {
 		cause: thrown.cause === undefined ? '' : describeThrown(thrown.cause),
 	};
 	log.error(fields, 'request failed');
+}
+
+function unforeseen(thrown: Error, request: Request, log: Log): GatewayError {
+	logFailure(thrown, request, log);
 	// A library's error may have the code `internal`, too: only our own class promises a message that may be sent.
 	const told = thrown instanceof GatewayError ? thrown.message : 'Something went wrong on our side; the request id names it.';
 	const error = new GatewayError('internal', told);

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { SchemaImporter } from '../contract/kinds.ts';
 import { cleanText } from '../kit/clean-text.ts';
 import type { ImportReader, OperationChange, OperationContent } from '../store/store.ts';
+import { checkNormalized } from './check-importer.ts';
 import { compareOperations } from './compare/operations.ts';
 
 const MAX_LISTED = 2_000;
@@ -17,10 +18,10 @@ const TURN_MS = 8;
 const RANKS = ['removed', 'breaking', 'restored', 'additive', 'text', 'added'] as const;
 type Rank = (typeof RANKS)[number];
 
-/** @param importer tells what of two definitions means the same */
+/** @param importer tells what of two definitions means the same; null: none does */
 export function createImportReader(
 	draft: ImportReader['draft'],
-	{ messageTypes = [], normalize }: Pick<SchemaImporter, 'messageTypes' | 'normalize'> = {},
+	importer: Pick<SchemaImporter, 'name' | 'messageTypes' | 'normalize'> | null = null,
 ): ImportReader {
 	const counts = { restored: 0, changed: 0, breaking: 0, additive: 0, text: 0 };
 	const listed: Record<Rank, OperationChange[]> = { removed: [], breaking: [], restored: [], additive: [], text: [], added: [] };
@@ -37,7 +38,7 @@ export function createImportReader(
 	};
 
 	const normalized = (content: OperationContent): OperationContent =>
-		normalize ? { ...content, definition: normalize(content.definition) } : content;
+		importer?.normalize ? { ...content, definition: checkNormalized(importer.name, importer.normalize(content.definition)) } : content;
 
 	return {
 		draft,
@@ -46,7 +47,7 @@ export function createImportReader(
 			list(change, { key, name, change, kind, reasons: [] });
 		},
 		async differs({ key, name, isRestored, before, after }) {
-			const { kind, reasons } = await compareOperations(normalized(before), normalized(after), takeTurns, messageTypes);
+			const { kind, reasons } = await compareOperations(normalized(before), normalized(after), takeTurns, importer?.messageTypes ?? []);
 			if (kind !== null) counts[kind]++;
 			if (isRestored) counts.restored++;
 			else if (kind !== null) counts.changed++;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operation } from '../../test/helpers/samples.ts';
-import { checkCertainty, checkDraft, checkOperation, checkSummary } from './check-importer.ts';
+import { checkCertainty, checkDraft, checkIntrospected, checkNormalized, checkOperation, checkSummary } from './check-importer.ts';
 
 const OPERATION = operation('getPet');
 const SUMMARY = { format: 'acme 1', title: null, version: null, servers: [] };
@@ -23,6 +23,10 @@ const WRONG: [title: string, check: () => unknown, fault: RegExp][] = [
 	['an operation without parameters', () => checkOperation('acme', { ...OPERATION, parameters: undefined }), /an object as parameters/],
 	['an operation with one tag as text', () => checkOperation('acme', { ...OPERATION, tags: 'pets' }), /a list of strings as tags/],
 	['an unknown outcome', () => checkOperation('acme', { ...OPERATION, outcome: 'good' }), /one of converted, degraded, skipped as outcome/],
+	['no description', () => checkIntrospected('acme', undefined), /that introspect returns must be an object/],
+	['a description of bytes', () => checkIntrospected('acme', { text: Buffer.from('x'), url: null }), /a string as text/],
+	['a definition that is none', () => checkNormalized('acme', null), /normalize must return an object/],
+	['a definition that comes later', () => checkNormalized('acme', Promise.resolve({})), /normalize must return an object, and no promise/],
 	['no summary', () => checkSummary('acme', undefined), /returns must be an object/],
 	['servers that are none', () => checkSummary('acme', { ...SUMMARY, servers: [7] }), /a list of strings as servers/],
 	['credentials that are none', () => checkSummary('acme', { ...SUMMARY, credentials: [{}] }), /a list of credentials/],

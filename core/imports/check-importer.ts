@@ -1,8 +1,8 @@
-// Checks what importers return: operations, the summary of a document, certainties, and drafts of tools. A fault fails the import that it
-// belongs to, and is logged under the importer's name.
+// Checks what importers return: descriptions, operations, the summary of a document, certainties, drafts of tools, and definitions to compare.
+// A fault fails the import that it belongs to, and is logged under the importer's name.
 
 import { PluginFault } from '../contract/errors.ts';
-import type { Operation, SchemaSummary, ToolDraft } from '../contract/nouns.ts';
+import type { JsonObject, Operation, SchemaSource, SchemaSummary, ToolDraft } from '../contract/nouns.ts';
 import { isObject, measureJson } from '../kit/json.ts';
 
 /** The most characters of a draft as JSON: 4 Mi. The parameters of an operation have 1 Mi at most. */
@@ -37,6 +37,7 @@ const OPERATION: Readonly<Record<string, Check>> = {
 	outcome: [(value) => OUTCOMES.includes(value as string), `one of ${OUTCOMES.join(', ')}`],
 	reasons: TEXTS,
 };
+const DESCRIPTION: Readonly<Record<string, Check>> = { text: TEXT, url: TEXT_OR_NULL };
 const SUMMARY: Readonly<Record<string, Check>> = {
 	format: TEXT,
 	title: TEXT_OR_NULL,
@@ -61,6 +62,18 @@ const isPreset = (value: unknown): boolean =>
 export function checkOperation(importer: string, value: unknown): Operation {
 	assertShape(importer, 'an operation that parse yields', value, OPERATION);
 	return value as Operation;
+}
+
+/** @throws PluginFault naming the member */
+export function checkIntrospected(importer: string, value: unknown): Pick<SchemaSource, 'text' | 'url'> {
+	assertShape(importer, 'the description that introspect returns', value, DESCRIPTION);
+	return value as Pick<SchemaSource, 'text' | 'url'>;
+}
+
+/** @throws PluginFault */
+export function checkNormalized(importer: string, value: unknown): JsonObject {
+	if (isObject(value) && !((value as unknown) instanceof Promise)) return value;
+	throw new PluginFault(`importer:${importer}`, 'normalize must return an object, and no promise.');
 }
 
 /** @throws PluginFault naming the member */

@@ -4,6 +4,7 @@ import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { ImportContext } from '../contract/kinds.ts';
 import type { SchemaSource } from '../contract/nouns.ts';
 import { refusedField } from '../egress/errors.ts';
+import { checkIntrospected } from './check-importer.ts';
 import { isZip, readFiles, unzip } from './files.ts';
 import { decode, findRoot, type Importers, refuseOthers, sureOf } from './formats.ts';
 import type { ImportRequest } from './request.ts';
@@ -46,7 +47,8 @@ async function fromUrl(
 	const ask = own.introspect?.bind(own, url, context);
 	if (source && (ask === undefined || sureOf(own, fetched.bytes) > 0)) return source;
 	if (ask === undefined) throw unusable(`${fault}.`);
-	return alone(await ask().catch((error: unknown) => blameAnswer(error, fault)));
+	const told: unknown = await ask().catch((error: unknown) => blameAnswer(error, fault));
+	return alone(checkIntrospected(own.name, told));
 }
 
 async function get(url: string, { request }: ImportContext): Promise<Fetched> {

@@ -1,13 +1,14 @@
-// Checks what the plugins of providers return: the chunks of an answer with what it used, and prices.
+// Checks what the plugins of providers return: the chunks of an answer with what it used, lists of models, and prices.
 
 import { PluginFault } from '../contract/errors.ts';
-import type { ChatChunk, ChatEnd, ModelPrices } from '../contract/providers.ts';
+import type { ChatChunk, ChatEnd, ChatModel, ModelPrices } from '../contract/providers.ts';
 import { isObject, measureJson } from '../kit/json.ts';
 import { MAX_CHARS } from './answers.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
 const REASONS: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter'] satisfies ChatEnd['reason'][];
+const MAX_MODELS = 10_000;
 const PRICES = { input: true, output: true, cached: false, written: false, hour: false } satisfies Record<keyof ModelPrices, boolean>;
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -56,6 +57,13 @@ function keptFault(kept: unknown): string | null {
 	if (kept === undefined) return null;
 	const fault = isObject(kept) ? measureJson(kept, MAX_CHARS).fault : 'is no object';
 	return fault === null ? null : `must have a JSON object as kept: it ${fault}`;
+}
+
+/** @param plugin `kind:name`. @throws PluginFault */
+export function checkModels(plugin: string, models: unknown): ChatModel[] {
+	const isModel = (model: unknown): boolean => isObject(model) && isText(model['id']) && model['id'] !== '';
+	if (Array.isArray(models) && models.length <= MAX_MODELS && models.every(isModel)) return models;
+	throw new PluginFault(plugin, `models must return a list of at most ${MAX_MODELS} objects, each with a string that is not empty as id.`);
 }
 
 /** Returns the prices that a plugin told; null without any. @param plugin `kind:name`. @throws PluginFault */

@@ -8,6 +8,7 @@ import type { Egress } from '../egress/egress.ts';
 import type { LaneApi } from '../lanes/lane.ts';
 import { LaneRun } from '../lanes/lane-run.ts';
 import type { Lanes } from '../lanes/lanes.ts';
+import { answerUnder } from '../process/hooks.ts';
 import type { NamedSecretLocation, Registry } from '../registry/registry.ts';
 import { loadConfig } from '../registry/stored-configs.ts';
 import type { Secrets } from '../secrets/envelopes.ts';
@@ -22,7 +23,8 @@ import { OutboundRun } from '../upstreams/outbound.ts';
 import { bounded, whole } from './answers.ts';
 import { isBudgeted, withinBudget } from './budgets.ts';
 import { CallTime, LONGEST_MS } from './call-time.ts';
-import { checkChunk } from './check-provider.ts';
+import { checkChunk, checkModels } from './check-provider.ts';
+import { chunksOf } from './chunks.ts';
 import { costOf } from './costs.ts';
 import { limited, mostOf } from './estimate.ts';
 import { type CallOrigin, lineOf, refusedLine } from './logged-calls.ts';
@@ -107,10 +109,12 @@ export class ModelConnections {
 		const ready = this.#ready(row);
 		const { provider, config } = ready;
 		if (!provider.models) return null;
+		const plugin = `provider:${provider.name}`;
 		const time = new CallTime(signal);
 		const { context, end } = this.#open(ready, time);
 		try {
-			return await provider.models(config, context);
+			const answer = await answerUnder({ plugin, hook: 'models' }, time.signal, () => provider.models?.(config, context));
+			return checkModels(plugin, answer);
 		} finally {
 			time.end();
 			end();
@@ -137,6 +141,7 @@ export class ModelConnections {
 
 	async *#counted(ready: Ready, asked: ChatRequest, { outer, spending, origin }: Calling): AsyncGenerator<ChatChunk> {
 		const { row, provider, config } = ready;
+		const plugin = `provider:${provider.name}`;
 		const { budgets = [] } = spending;
 		const isLimited = isBudgeted(row, budgets);
 		const request = isLimited ? limited(asked) : asked;
@@ -156,13 +161,13 @@ export class ModelConnections {
 			hasBegun = true;
 		});
 		try {
-			const attempt = (): AsyncIterable<ChatChunk> => provider.chat(request, config, context);
+			const attempt = (): AsyncIterable<ChatChunk> => chunksOf(plugin, () => provider.chat(request, config, context), context);
 			// One attempt was reserved of the budgets: one that the provider began to answer may have been charged, and another is not made.
 			const mayRepeat = (): boolean => most === null || !hasBegun;
 			for await (const chunk of repeated(attempt, { ...time, mayRepeat })) {
 				hasBegun = true;
 				time.heard();
-				checkChunk(`provider:${provider.name}`, chunk);
+				checkChunk(plugin, chunk);
 				if (chunk.type === 'end') usage = chunk.usage ? { ...chunk.usage, costMicroUsd: await priced(chunk.usage, chunk.model) } : null;
 				if (chunk.type === 'end') outcome = 'success';
 				yield chunk.type === 'end' ? { ...chunk, usage } : chunk;

@@ -3,6 +3,7 @@
 
 import type { LlmProvider, ModelPrices, Usage } from '../contract/providers.ts';
 import { lazy } from '../kit/lazy.ts';
+import { resultOf } from '../process/hooks.ts';
 import type { LlmProviderRow } from '../store/store.ts';
 import { checkPrices } from './check-provider.ts';
 
@@ -24,7 +25,12 @@ export async function costOf(
 ): Promise<number | null> {
 	if (!usage) return null;
 	if (typeof usage.costMicroUsd === 'number') return usage.costMicroUsd;
-	const told = (name: string): ModelPrices | null => checkPrices(`provider:${provider.name}`, provider.prices?.(name, config));
+	const plugin = `provider:${provider.name}`;
+	const told = (name: string): ModelPrices | null =>
+		checkPrices(
+			plugin,
+			resultOf({ plugin, hook: 'prices' }, () => provider.prices?.(name, config)),
+		);
 	const own = ownPrices(row, model) ?? ownPrices(row, asked) ?? told(model) ?? told(asked);
 	return own ? byPrices(own, usage) : ((await listed(row.provider, model, usage)) ?? (await listed(row.provider, asked, usage)));
 }

@@ -1,7 +1,7 @@
 // Repeats a request to a model while nothing of its answer has come.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import { asGatewayError, GatewayError, PluginFault } from '../contract/errors.ts';
 import type { ChatChunk } from '../contract/providers.ts';
 import { retryAfterMs } from '../upstreams/retries.ts';
 
@@ -36,6 +36,7 @@ export async function* repeated(
 			}
 			throw new GatewayError('upstream_failed', 'The answer of the model provider breaks off.');
 		} catch (thrown) {
+			if (thrown instanceof PluginFault) throw thrown;
 			signal.throwIfAborted();
 			const waitMs = hasBegun || count === ATTEMPTS || !mayRepeat() ? null : waitAfter(thrown, count);
 			if (waitMs === null || performance.now() + waitMs >= endsAtMs) throw thrown;

@@ -1,6 +1,6 @@
 // Faults as they are kept with a run, without anything that must not be told.
 
-import { asGatewayError } from '../contract/errors.ts';
+import { asGatewayError, PluginFault } from '../contract/errors.ts';
 import type { RunFault } from '../store/store.ts';
 import { RunError } from './context.ts';
 
@@ -13,6 +13,9 @@ export function faultOf(error: unknown): RunFault {
 }
 
 export const isUnexpected = (error: unknown): boolean => !(error instanceof RunError) && asGatewayError(error) === null;
+
+/** Names the plugin whose fault an error is, for the log. */
+export const pluginOf = (error: unknown): { plugin?: string } => (error instanceof PluginFault ? { plugin: error.plugin } : {});
 
 /** Tells whether the database was unreachable: what was to be written is written once it is back. */
 export const isOfDatabase = (error: unknown): boolean => asGatewayError(error)?.code === 'unavailable';

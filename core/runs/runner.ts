@@ -7,7 +7,7 @@ import type { ClaimedRun, NewRun, Run, RunKind, RunLook, RunQueue, Topic } from 
 import { Attempt, type Outcome } from './attempt.ts';
 import { type Definition, Definitions } from './definitions.ts';
 import { Ends } from './ends.ts';
-import { faultOf, INTERRUPTED, isOfDatabase, isUnexpected, LOST, STOPPING } from './faults.ts';
+import { faultOf, INTERRUPTED, isOfDatabase, isUnexpected, LOST, pluginOf, STOPPING } from './faults.ts';
 import { Keeper } from './keeper.ts';
 import { Places } from './places.ts';
 import { Firing } from './schedules.ts';
@@ -257,7 +257,7 @@ export class Runner {
 				return this.#succeed(attempt, outcome.output);
 			case 'failed':
 				if (resumable && isUnexpected(outcome.error))
-					this.#parts.log.error({ err: outcome.error, runId: hold.id }, 'a run failed unexpectedly');
+					this.#parts.log.error({ ...pluginOf(outcome.error), err: outcome.error, runId: hold.id }, 'a run failed unexpectedly');
 				return this.#keeper.end(hold, { status: 'failed', error: resumable ? faultOf(outcome.error) : INTERRUPTED }, signal);
 			case 'suspended':
 				await this.#keeper.suspend(hold, { events: outcome.events, at: outcome.at }, signal);

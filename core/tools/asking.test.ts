@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { failure } from '../../test/helpers/egress.ts';
 import type { Answer, Asker, Question } from '../contract/asking.ts';
 import { PluginFault } from '../contract/errors.ts';
 import type { Caller } from '../contract/nouns.ts';
+import { LEAVE_MS } from '../process/hooks.ts';
 import { createSecrets } from '../secrets/envelopes.ts';
 import { type AskingCall, askUser, WaitingQuestions } from './asking.ts';
 import { questionFault } from './question-schema.ts';
@@ -168,10 +170,24 @@ describe('an answer', () => {
 			await assert.rejects(
 				ask(
 					{ message: 'Well?', schema: FORM },
-					callWith(async () => answer as Answer),
+					callWith(async () => answer as Answer, { askedBy: 'transport:y' }),
 				),
-				PluginFault,
+				/^PluginFault: transport:y: the answer of ask must have accept, decline or cancel as action/,
 			);
+	});
+
+	test('that never comes gives its place back some time after the call ended, and is the fault of the transport', async (t) => {
+		t.mock.timers.enable({ apis: ['setTimeout'] });
+		const [leaving, waiting] = [new AbortController(), new WaitingQuestions(new AbortController().signal)];
+		const deaf = callWith(() => new Promise(() => undefined), { askedBy: 'transport:y', signal: leaving.signal });
+		const asking = Array.from({ length: 16 }, () => ask({ message: 'Well?', schema: FORM }, deaf, waiting));
+		for (const one of asking) one.catch(() => undefined);
+		await immediate();
+		leaving.abort(new Error('The client has left.'));
+		t.mock.timers.tick(LEAVE_MS);
+		for (const one of asking) await assert.rejects(one, { plugin: 'transport:y', message: /ask did not end within 5 s/ });
+		const next = callWith(async () => ({ action: 'decline' }));
+		assert.deepEqual(await ask({ message: 'Well?', schema: FORM }, next, waiting), { action: 'decline' });
 	});
 });
 

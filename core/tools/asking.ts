@@ -4,6 +4,7 @@ import type { Answer, Asker, Question } from '../contract/asking.ts';
 import { GatewayError, PluginFault } from '../contract/errors.ts';
 import type { Caller } from '../contract/nouns.ts';
 import { deepFreeze, isObject } from '../kit/json.ts';
+import { answerUnder } from '../process/hooks.ts';
 import type { AccountOf } from '../shared/accounts.ts';
 import { fittingAnswer, questionFault } from './question-schema.ts';
 
@@ -46,6 +47,8 @@ export interface AskingCall {
 	caller: Caller | null;
 	/** Null or absent when the client has no user to ask. */
 	asker?: Asker | null;
+	/** `kind:name` of the plugin that lent the asker. */
+	askedBy?: string;
 	/** Ends the run in which the question was asked; absent outside one. */
 	suspend?: ((reason: GatewayError) => void) | undefined;
 	signal: AbortSignal;
@@ -58,7 +61,7 @@ interface AskingParts {
 
 /** @throws not_implemented naming `client/elicitation`, rate_limited, validation_failed for an answer that does not fit, PluginFault */
 export async function askUser(question: Question, call: AskingCall, { waiting, accountOf }: AskingParts): Promise<Answer> {
-	const { plugin, organizationId, caller, asker, signal } = call;
+	const { plugin, organizationId, caller, asker, askedBy = plugin, signal } = call;
 	const fault = questionFault(question);
 	if (fault !== null) throw new PluginFault(plugin, `ask: ${fault}.`);
 	if (!asker) throw unaskable('This needs an answer of the user, and the client cannot ask its user.');
@@ -68,9 +71,9 @@ export async function askUser(question: Question, call: AskingCall, { waiting, a
 	ending.throwIfAborted();
 	const release = waiting.hold([...ownOf(organizationId, caller), account]);
 	try {
-		const answer = await asker(asked, ending);
+		const answer = await answerUnder({ plugin: askedBy, hook: 'ask' }, ending, () => asker(asked, ending));
 		if (answer === 'later') throw suspended(call);
-		return checked(plugin, asked, answer);
+		return checked(askedBy, asked, answer);
 	} finally {
 		release();
 	}
@@ -95,6 +98,6 @@ function suspended({ suspend }: AskingCall): GatewayError {
 function checked(plugin: string, { schema }: Question, answer: unknown): Answer {
 	const action = isObject(answer) ? answer['action'] : null;
 	if (action === 'decline' || action === 'cancel') return { action };
-	if (action !== 'accept') throw new PluginFault(plugin, 'the transport answered a question with no action that there is.');
+	if (action !== 'accept') throw new PluginFault(plugin, 'the answer of ask must have accept, decline or cancel as action.');
 	return { action, content: fittingAnswer(schema, (answer as { content?: unknown }).content) };
 }

@@ -121,6 +121,8 @@ export interface CallParts {
 	names?: LineNames;
 	/** The way to the user of the client. */
 	asker?: Asker | null;
+	/** `kind:name` of the plugin that lent the asker. */
+	askedBy?: string;
 	/** Keeps results that are cut, and tells the client how to get them; absent where it has no way to. */
 	keep?: Budget['keep'];
 	/** Whether its results must keep the output schema of their tool, also where its API promises nothing. */

@@ -265,11 +265,12 @@ export class PluginCall implements Call {
 	with(options: CallOptions): Call {
 		const own = options.detached ? this.#services.inFlight.over : this.#parts.signal;
 		const signal = options.signal ? AbortSignal.any([own, options.signal]) : own;
-		const { progress: listener = this.#parts.listener, ask: asker = this.#parts.asker ?? null, keep: link } = options;
+		const { progress: listener = this.#parts.listener, ask, keep: link } = options;
+		const asking = ask && { asker: ask, askedBy: this.#parts.plugin };
 		const isCounted = options.counted ?? this.#parts.isCounted ?? false;
 		const kept = link && { keep: keeping(this.#services, this.#parts, link) };
 		const { strictOutput = this.#parts.strictOutput ?? false } = options;
-		return new PluginCall(this.#services, { ...this.#parts, signal, listener, asker, isCounted, strictOutput, ...kept });
+		return new PluginCall(this.#services, { ...this.#parts, signal, listener, isCounted, strictOutput, ...asking, ...kept });
 	}
 
 	/** @throws PluginFault before the request has named an organization */

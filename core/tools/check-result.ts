@@ -26,8 +26,8 @@ const RESOURCE: Shape = { uri: 'string', mimeType: 'optional', text: 'optional',
  * Returns the result without members that it does not have by contract; null when it is larger than `MAX_RESULT_CHARS`.
  * @param plugin `kind:name`. @throws PluginFault
  */
-export function checkResult(plugin: string, value: unknown): ToolResult | null {
-	const wrong = (what: string): PluginFault => new PluginFault(plugin, `the result of execute ${what}`);
+export function checkResult(plugin: string, value: unknown, hook = 'execute'): ToolResult | null {
+	const wrong = (what: string): PluginFault => new PluginFault(plugin, `the result of ${hook} ${what}`);
 	if (!isRecord(value)) throw wrong(`must be an object, not ${kindOf(value)}.`);
 	const { content, structured, isError, logs } = value;
 	if (!Array.isArray(content)) throw wrong(`must have a list of blocks as content, not ${kindOf(content)}.`);

@@ -13,6 +13,7 @@ import { createArgumentChecks } from '../arguments/checks.ts';
 import type { Call } from '../contract/context.ts';
 import type { ToolExecutor } from '../contract/kinds.ts';
 import type { JsonObject } from '../contract/nouns.ts';
+import { HOOK_MS } from '../process/hooks.ts';
 import { Registry } from '../registry/registry.ts';
 import { createSecrets } from '../secrets/envelopes.ts';
 import { Recorder } from '../store/recorder.ts';
@@ -215,4 +216,19 @@ test('a dry run begins no job and sends no webhook', async (t) => {
 		});
 		await assert.rejects(dryRun(), { code: 'not_implemented' });
 	}
+});
+
+test('a preview that never settles is a failed run that names it', async (t) => {
+	const { dryRun } = await setUp(t, { execute: async () => assert.fail('it ran'), preview: () => begun() });
+	const { promise: hasBegun, resolve } = Promise.withResolvers<void>();
+	const begun = (): Promise<never> => {
+		resolve();
+		return new Promise(() => undefined);
+	};
+	t.mock.timers.enable({ apis: ['setTimeout'] });
+	const running = dryRun();
+	await hasBegun;
+	t.mock.timers.tick(HOOK_MS);
+	const { isError, error } = await running;
+	assert.deepEqual([isError, error], [true, { code: 'upstream_timeout', message: 'executor:odd: preview gave no answer within 30 s.' }]);
 });

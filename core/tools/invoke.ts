@@ -4,11 +4,12 @@
 import type { ArgumentChecks } from '../arguments/checks.ts';
 import { flatFault, nest } from '../arguments/flat.ts';
 import type { Question } from '../contract/asking.ts';
-import { asGatewayError, type ErrorCode, GatewayError, notFound } from '../contract/errors.ts';
+import { asGatewayError, type ErrorCode, GatewayError, notFound, PluginFault } from '../contract/errors.ts';
 import type { Caller, Json, JsonObject } from '../contract/nouns.ts';
 import type { ModelUse, RunResult } from '../contract/results.ts';
 import { LaneRun } from '../lanes/lane-run.ts';
 import { UsageMeter } from '../models/spending.ts';
+import { answerOf } from '../process/hooks.ts';
 import { describeThrown } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
 import { UnfitConfig } from '../registry/stored-configs.ts';
@@ -217,7 +218,8 @@ function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: Invok
 		return attempt<RunResult & { request?: JsonObject }>(call, async () => {
 			const complete = await parts.argumentChecks.complete(entry, args, signal);
 			return nested(entry, complete, async (sent) => {
-				const show = preview ? async () => checkPreview(`executor:${executor.name}`, await preview(sent, config, call)) : null;
+				const hook = { plugin: `executor:${executor.name}`, hook: 'preview' };
+				const show = preview ? async () => checkPreview(hook.plugin, await answerOf(hook, () => preview(sent, config, call))) : null;
 				return { content: [], request: await outbound.show(() => leavable(Promise.resolve(executor.execute(sent, config, call))), show) };
 			});
 		});
@@ -260,7 +262,8 @@ async function attempt<R extends RunResult>(call: PluginCall, work: () => Promis
 		const reason: unknown = call.signal.reason;
 		const error = asGatewayError(thrown) ?? (call.signal.aborted ? asGatewayError(reason) : null);
 		if (error && THROWN.includes(error.code)) throw error;
-		if (!error && !call.signal.aborted) call.log.error({ error: describeThrown(thrown) }, 'an executor failed unexpectedly');
+		if ((!error && !call.signal.aborted) || thrown instanceof PluginFault)
+			call.log.error({ error: describeThrown(thrown) }, 'an executor failed unexpectedly');
 		const message = error?.message ?? (call.signal.aborted ? 'The call was cancelled.' : 'The tool failed unexpectedly.');
 		return failed(error?.code ?? 'internal', message);
 	} finally {

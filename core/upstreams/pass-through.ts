@@ -6,6 +6,7 @@ import type { AuthMethod } from '../contract/kinds.ts';
 import type { Incoming, JsonObject } from '../contract/nouns.ts';
 import type { OutboundRequest } from '../contract/outbound.ts';
 import { headerNameFault, headerValueFault } from '../egress/headers.ts';
+import { resultOf } from '../process/hooks.ts';
 import type { PassedHeader } from '../store/store.ts';
 import { headerOf, withHeader } from './signing.ts';
 
@@ -71,7 +72,7 @@ function defaultHeaders(plugin: Method): string[] {
 	try {
 		// Joi fills the defaults in, also where a field without one is missing.
 		const config: JsonObject = plugin.config.validate({}, { abortEarly: false }).value;
-		return [...namesOf([{ plugin, config }])];
+		return [...secretHeadersOf([{ plugin, config }])];
 	} catch {
 		return [];
 	}
@@ -83,11 +84,14 @@ export interface LookingMethod {
 	config: JsonObject;
 }
 
-const namesOf = (methods: readonly LookingMethod[]): Set<string> => new Set(methods.flatMap(headersOf).map((name) => name.toLowerCase()));
+/** Returns the headers in which the methods look for a credential, in lower case. @throws PluginFault */
+export const secretHeadersOf = (methods: readonly LookingMethod[]): Set<string> =>
+	new Set(methods.flatMap(headersOf).map((name) => name.toLowerCase()));
 
 /** @throws PluginFault: without the names of its headers, a method's credentials could be passed on */
 function headersOf({ plugin, config }: LookingMethod): string[] {
-	const names: unknown = plugin.secretHeaders?.(config) ?? [];
+	const hook = { plugin: `auth:${plugin.name}`, hook: 'secretHeaders' };
+	const names: unknown = resultOf(hook, () => plugin.secretHeaders?.(config)) ?? [];
 	if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
 	throw new PluginFault(`auth:${plugin.name}`, 'secretHeaders must return a list of names of headers.');
 }
@@ -101,7 +105,7 @@ export function passedOn(
 	{ incoming, methods = [] }: { incoming?: Incoming; methods?: readonly LookingMethod[] },
 ): [to: string, value: string][] {
 	if (passThrough.length === 0 || !incoming) return [];
-	const taken = namesOf(methods);
+	const taken = secretHeadersOf(methods);
 	return passThrough.flatMap(({ from, to }): [string, string][] => {
 		// An own property only, since every object inherits names such as `constructor`.
 		const value = Object.hasOwn(incoming.headers, from) ? incoming.headers[from]?.trim() : undefined;

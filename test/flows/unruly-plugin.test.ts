@@ -183,10 +183,15 @@ test('a result of 50 MB is a failed run that says so', async () => {
 	assert.match(content[0].text, /larger than 16 MiB/);
 });
 
-for (const name of ['nothing', 'list', 'bigint']) {
+for (const [name, said] of [
+	['nothing', /the management route getUnruly must answer with/],
+	['list', /the management route getUnruly must answer with/],
+	['bigint', /the management route getUnruly must answer with/],
+	['thrown', /the management route getUnruly failed unexpectedly.*canary/s],
+] as const) {
 	test(`a management route’s fault, ${name}, is a 500 that names the plugin`, async () => {
 		const answer = await account.get(`/gateways/${gateway.id}/unruly/${name}`);
-		isOurFault(answer, 'auth:unruly_door', /the management route getUnruly must answer with/);
+		isOurFault(answer, 'auth:unruly_door', said);
 		assert.deepEqual(must(await account.get(`/gateways/${gateway.id}/unruly/good`), 200).body.data, { a: 1 });
 	});
 }
@@ -206,6 +211,42 @@ for (const [configuration, said] of [
 		isOurFault(await send(url, 'GET'), 'auth:unruly_door', said);
 	});
 }
+
+for (const [type, said] of [
+	['unruly_answer_of_check', /check must return nothing/],
+	['unruly_error_of_check', /check failed unexpectedly.*canary/s],
+	['unruly_agent', /agent must return an object/],
+] as const) {
+	test(`a tool of ${type} is not saved: a 500 that names the executor`, async () => {
+		const path = `/organizations/${account.organization.id}/tools`;
+		isOurFault(await account.post(path, { name: type, type, parameters: PARAMETERS }), `executor:${type}`, said);
+	});
+}
+
+for (const [hook, said] of [
+	['effect', /effect must return one of none, repeatable, once/],
+	['ports', /ports must return undefined, or a list/],
+	['uses', /uses must return a list of objects/],
+	['check', /check must return a list of faults/],
+] as const) {
+	test(`an agent with a node whose ${hook} is wrong is a 500 that names the node`, async () => {
+		const nodes = [
+			{ id: 'in', type: 'input', data: {} },
+			{ id: 'odd', type: 'unruly_node', data: { hook } },
+			{ id: 'out', type: 'output', data: {} },
+		];
+		const edges = [
+			{ id: 'a', source: 'in', target: 'odd' },
+			{ id: 'b', source: 'odd', target: 'out' },
+		];
+		isOurFault(await account.post('/agents', { name: `Odd ${hook}`, pipeline: { nodes, edges } }), 'node:unruly_node', said);
+	});
+}
+
+test('models of a provider that are none are a 500 that names it', async () => {
+	const { id } = must(await account.post('/llm-providers', { name: 'Lists', provider: 'unruly_model', model: 'small' }), 201).body.data;
+	isOurFault(await account.get(`/llm-providers/${id}/models`), 'provider:unruly_model', /models must return a list/);
+});
 
 test('an error’s status and sentence count, whatever else the plugin put into it', async () => {
 	const headers = await ask('POST', { path: '/error%20with%20a%20header' });

@@ -5,6 +5,7 @@ import type { Json } from '../../contract/nouns.ts';
 import type { ChatChunk, ChatMessage, ChatPart, ChatRequest, ChatToolCall } from '../../contract/providers.ts';
 import { holds } from '../../kit/search/text-search.ts';
 import type { Graph } from '../graph.ts';
+import { saysOf, templateOf } from '../node-hooks.ts';
 import { parseTemplate } from '../templates.ts';
 
 type Overridden = 'temperature' | 'topP' | 'maxTokens' | 'seed' | 'stop' | 'output' | 'tools' | 'toolChoice' | 'parallelToolCalls';
@@ -128,11 +129,11 @@ export async function* heard(chunks: AsyncIterable<ChatChunk>, hearing: Hearing)
 export function speakerOf({ nodes }: Graph): string | null {
 	const [output, second] = [...nodes.values()].filter(({ plugin }) => plugin.role === 'output');
 	if (!output || second) return null;
-	const template = output.plugin.template?.(output.config);
+	const template = templateOf(output.plugin, output.config);
 	const [source, other] = new Set(output.sources);
 	const named = template === undefined ? (other === undefined ? source : undefined) : nodeIn(template);
 	const node = named === undefined ? undefined : nodes.get(named);
-	return node?.plugin.says?.(node.config) ? node.id : null;
+	return node && saysOf(node.plugin, node.config) ? node.id : null;
 }
 
 /** Returns the node whose output a template is as a whole. */

@@ -7,6 +7,7 @@ import type { Registry } from '../../registry/registry.ts';
 import type { Agents, Pipeline, Store } from '../../store/store.ts';
 import { MAX_DEPTH } from '../definition.ts';
 import { splitData } from '../graph.ts';
+import { nodeBodyOf, usesOf } from '../node-hooks.ts';
 
 interface Parts {
 	registry: Registry;
@@ -114,7 +115,9 @@ function agentsOf(registry: Registry, nodes: Pipeline['nodes'] | readonly Pipeli
 		if (!plugin || !isObject(data)) return [];
 		const { value: config, error } = plugin.config.validate(splitData(data).config, { convert: false });
 		if (error) return [];
-		const own = (plugin.uses?.(config) ?? []).filter(({ kind }) => kind === 'agent').map(({ id }) => id);
-		return [...own, ...agentsOf(registry, plugin.body?.(config)?.nodes ?? [])];
+		const own = usesOf(plugin, config)
+			.filter(({ kind }) => kind === 'agent')
+			.map(({ id }) => id);
+		return [...own, ...agentsOf(registry, nodeBodyOf(plugin, config)?.nodes ?? [])];
 	});
 }

@@ -15,7 +15,8 @@ import type { Registry } from '../../registry/registry.ts';
 import type { AccountOf } from '../../shared/accounts.ts';
 import type { Agents, Pipeline, Store } from '../../store/store.ts';
 import type { Services } from '../../tools/call-parts.ts';
-import { portsOf, splitData, waysOut } from '../graph.ts';
+import { splitData, waysOut } from '../graph.ts';
+import { effectOf, faultsBy, inputSchemaBy, nodeBodyOf, portsOf, usesOf } from '../node-hooks.ts';
 import { POLICY, type Policy } from '../policy.ts';
 import { templateTexts } from '../template-fields.ts';
 import { MAX_PLACEHOLDERS, parseTemplate } from '../templates.ts';
@@ -131,7 +132,7 @@ class Check {
 			if (this.#slice.isOverNow) await this.#slice.next();
 		}
 		for (const node of nodes) {
-			const body = node.config && node.plugin?.body?.(node.config);
+			const body = node.config && node.plugin && nodeBodyOf(node.plugin, node.config);
 			if (!body) continue;
 			const inner = [...before, ...(ancestors.get(node.id) ?? [])];
 			await this.level({ path: `${node.path}/data${body.path}`, before: inner, depth: depth + 1, graph: body });
@@ -202,7 +203,9 @@ class Check {
 	async #own(node: CheckedNode, { graph, reachable }: { graph: Level['graph']; reachable: readonly string[] }): Promise<void> {
 		const { id, type, path, config, plugin } = node;
 		if (!config || !plugin) return;
-		this.#uses.push({ nodeId: id, at: `${path}/data`, uses: plugin.uses?.(config) ?? [] });
+		// A wrong one is refused before the agent runs.
+		effectOf(plugin, config);
+		this.#uses.push({ nodeId: id, at: `${path}/data`, uses: usesOf(plugin, config) });
 		if (!plugin.check) return;
 		const around: NodeGraph = {
 			nodeId: id,
@@ -217,7 +220,7 @@ class Check {
 			toolFaults: (tool: { executor: string; config: JsonObject }, at: string) =>
 				toolFaults(tool, at, { registry: this.#parts.registry, contextOf }),
 		};
-		const faults = await Promise.resolve(plugin.check(config, around, context)).catch((thrown: unknown) => refusals(thrown));
+		const faults = await faultsBy(plugin, config, { graph: around, context }).catch((thrown: unknown) => refusals(thrown));
 		for (const fault of faults) this.#add(`${path}/data${fault.path}`, `Node "${id}": ${fault.message}`);
 	}
 }
@@ -236,5 +239,5 @@ function refusals(thrown: unknown): ErrorDetail[] {
 
 function inputSchemaOf(nodes: readonly CheckedNode[]): JsonSchema | null {
 	const entry = nodes.find(({ role, config }) => role === 'input' && config !== null);
-	return (entry?.config && entry.plugin?.inputSchema?.(entry.config)) ?? null;
+	return entry?.config && entry.plugin ? inputSchemaBy(entry.plugin, entry.config) : null;
 }

@@ -4,6 +4,7 @@ import { asGatewayError, type ErrorDetail } from '../../contract/errors.ts';
 import type { SaveContext } from '../../contract/kinds.ts';
 import type { JsonObject } from '../../contract/nouns.ts';
 import { pointerToken } from '../../kit/json-pointer.ts';
+import { checkByPlugin } from '../../management/saving.ts';
 import type { Registry } from '../../registry/registry.ts';
 
 const SECRET = 'A pipeline must hold no secret: make a tool of the organization, whose secrets are sealed.';
@@ -22,7 +23,7 @@ export async function toolFaults(
 		const config = registry.parse('executor', name, given, at);
 		const secret = registry.secretIn('executor', name, config);
 		if (secret) return [{ path: [at, ...secret.map(pointerToken)].join('/'), message: SECRET }];
-		await executor.check?.(config, contextOf(`executor:${name}`));
+		await checkByPlugin(registry, { kind: 'executor', name, config }, contextOf(`executor:${name}`));
 		return [];
 	} catch (thrown) {
 		const error = asGatewayError(thrown);

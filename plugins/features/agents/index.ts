@@ -93,7 +93,7 @@ const createAgent = (core: Core): ServerRoute =>
 		body: CREATE,
 		answer: AGENT,
 		status: 201,
-		errors: ['conflict'],
+		errors: ['conflict', 'upstream_timeout'],
 		idempotent: true,
 		versioned: true,
 		handler: async (request) => {
@@ -189,7 +189,7 @@ const duplicateAgent = (core: Core): ServerRoute =>
 		bodyIs: 'optional',
 		answer: AGENT,
 		status: 201,
-		errors: ['conflict'],
+		errors: ['conflict', 'upstream_timeout'],
 		idempotent: true,
 		versioned: true,
 		handler: async (request) => {

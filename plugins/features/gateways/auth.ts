@@ -8,6 +8,7 @@ import {
 	authLocation,
 	body,
 	type Core,
+	checkByPlugin,
 	configVersion,
 	type JsonObject,
 	listQuery,
@@ -83,6 +84,7 @@ const addMethod = (core: Core): ServerRoute =>
 		body: ADD,
 		answer: AUTH_METHOD,
 		status: 201,
+		errors: ['upstream_timeout'],
 		idempotent: true,
 		handler: async (request) => presentAuth(await add(request, core), core),
 	});
@@ -114,7 +116,8 @@ async function add(request: Request, core: Core): Promise<AuthRow> {
 	// A new method has no stored secrets, so that `••••` is refused.
 	const whole = registry.restore('auth', method.type, configuration, { stored: {}, at: '/configuration', secrets, location });
 	const parsed = registry.parse('auth', method.type, whole, '/configuration');
-	await registry.get('auth', method.type)?.check?.(parsed, saveContext(core, `auth:${method.type}`, organizationId));
+	const saved = { kind: 'auth', name: method.type, config: parsed } as const;
+	await checkByPlugin(registry, saved, saveContext(core, `auth:${method.type}`, organizationId));
 	const sealed = registry.seal('auth', method.type, whole, secrets, place);
 	const row = await storeOf(request, core).gateways.addAuth(organizationId, String(request.params['id']), id, {
 		...method,

@@ -143,6 +143,7 @@ const getGateway = (core: Core): ServerRoute =>
 		need: 'gateway:read',
 		gatewayKeys: true,
 		answer: GATEWAY_WITH_TOKENS,
+		errors: ['upstream_timeout'],
 		versioned: true,
 		handler: async (request) => {
 			const row = await findGateway(request, core);

@@ -5,6 +5,7 @@ import type { Request } from '@hapi/hapi';
 import {
 	asGatewayError,
 	type Core,
+	checkByPlugin,
 	configVersion,
 	currentConfig,
 	expectedVersion,
@@ -114,7 +115,8 @@ async function written(row: ProviderIdentity, given: JsonObject, core: Core): Pr
 	if (!plugin) throw unknownProvider(core);
 	const config = placed(() => registry.parse('provider', row.provider, given, OPTIONS));
 	const { check: checkUrl, checkAddress } = core.models.egressOf(plugin);
-	await plugin.check?.(config, { ...saveContext(core, `provider:${row.provider}`, row.organizationId), checkUrl, checkAddress });
+	const context = { ...saveContext(core, `provider:${row.provider}`, row.organizationId), checkUrl, checkAddress };
+	await checkByPlugin(registry, { kind: 'provider', name: row.provider, config }, context);
 	return {
 		connection: registry.seal('provider', row.provider, given, secrets, llmProviderLocation(row)),
 		configVersion: configVersion(registry, 'provider', row.provider),

@@ -81,7 +81,7 @@ const createProvider = (core: Core): ServerRoute =>
 		body: CREATE,
 		answer: LLM_PROVIDER,
 		status: 201,
-		errors: ['conflict', 'egress_refused'],
+		errors: ['conflict', 'egress_refused', 'upstream_timeout'],
 		idempotent: true,
 		versioned: true,
 		handler: async (request) => show(request, await addProvider(request, core), core),
@@ -109,7 +109,7 @@ const updateProvider = (core: Core): ServerRoute =>
 		need: 'apis:write',
 		body: UPDATE,
 		answer: LLM_PROVIDER,
-		errors: ['egress_refused'],
+		errors: ['egress_refused', 'upstream_timeout'],
 		versioned: true,
 		handler: async (request) => show(request, await changeProvider(request, await findProvider(request, core), core), core),
 	});

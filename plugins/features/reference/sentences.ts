@@ -105,7 +105,7 @@ export const TOLD: Record<ErrorCode, Told> = {
 		message: 'The database is busy at the moment. Try again shortly.',
 	},
 	upstream_timeout: {
-		when: 'The API that was called did not answer in time.',
+		when: 'The API that was called, or a plugin, did not answer in time.',
 		message: 'api.example.com did not answer in time.',
 	},
 };

@@ -3,8 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import {
+	agentOfConfig,
 	asGatewayError,
 	type Core,
+	checkByPlugin,
 	clientSignal,
 	configVersion,
 	currentConfig,
@@ -94,7 +96,7 @@ function startsAgent(row: ToolRow, change: ToolChange, core: Core): boolean {
 
 /** Returns the id of the agent that a tool of this config runs; null when it runs none. */
 const agentOf = (executor: string, config: JsonObject, { registry }: Core): string | null =>
-	registry.get('executor', executor)?.agent?.(config).id ?? null;
+	agentOfConfig(registry, executor, config)?.id ?? null;
 
 /** Writes the changed columns; with them the config in its executor's version, its secrets sealed, unless the config was changed meanwhile. */
 function write(request: Request, row: ToolRow, columns: ToolChange, core: Core): Promise<ToolRow | null> {
@@ -161,7 +163,8 @@ const checkParameters = (request: Request, parameters: JsonSchema, core: Core): 
 /** Checks the config with its executor. @returns it as the executor reads it @throws validation_failed, egress_refused */
 async function checkConfig(type: string, config: JsonObject, organizationId: string, core: Core): Promise<JsonObject> {
 	const parsed = parse(type, config, core);
-	await core.registry.get('executor', type)?.check?.(parsed, saveContext(core, `executor:${type}`, organizationId));
+	const context = saveContext(core, `executor:${type}`, organizationId);
+	await checkByPlugin(core.registry, { kind: 'executor', name: type, config: parsed }, context);
 	return parsed;
 }
 

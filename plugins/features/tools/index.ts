@@ -134,7 +134,7 @@ const createTool = (core: Core): ServerRoute =>
 		body: CREATE,
 		answer: TOOL,
 		status: 201,
-		errors: ['egress_refused'],
+		errors: ['egress_refused', 'upstream_timeout'],
 		idempotent: true,
 		versioned: true,
 		// The body has passed CREATE.
@@ -169,7 +169,7 @@ const updateTool = (core: Core): ServerRoute =>
 		need: 'tools:write',
 		body: UPDATE,
 		answer: TOOL,
-		errors: ['egress_refused', 'secret_unreadable'],
+		errors: ['egress_refused', 'secret_unreadable', 'upstream_timeout'],
 		versioned: true,
 		// The body has passed UPDATE.
 		handler: async (request) => show(request, await changeTool(request, request.payload as ToolChanges, core), core),

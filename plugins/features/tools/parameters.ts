@@ -1,6 +1,6 @@
 // The parameters of a tool: its own, or those of the agent that it runs.
 
-import { type Core, invalid, type JsonObject, type JsonSchema, type ToolRow } from '../../../core/features.ts';
+import { agentOfConfig, type Core, invalid, type JsonObject, type JsonSchema, type ToolRow } from '../../../core/features.ts';
 
 /** The parameters of a tool whose author gave none. */
 const NONE: JsonSchema = { type: 'object', properties: {} };
@@ -18,7 +18,7 @@ interface ParametersRequest {
 
 /** Returns the parameters that a tool is saved with. @throws validation_failed naming the config's field when there is no such agent */
 export async function parametersOf({ organizationId, executor, config, given }: ParametersRequest, core: Core): Promise<Parameters> {
-	const named = core.registry.get('executor', executor)?.agent?.(config);
+	const named = agentOfConfig(core.registry, executor, config);
 	if (!named) return { parameters: given ?? NONE, followsAgent: null };
 	const agent = await core.store.agents.get(organizationId, named.id);
 	if (!agent) throw invalid(named.at, `${named.at.slice(named.at.lastIndexOf('/') + 1)} names no agent of this organization.`);

@@ -14,6 +14,7 @@ import { assertFewLooks, type Weight, weighQuickly } from './looks.ts';
 import type { CheckTask, SchemaSource, SchemaText } from './messages.ts';
 import { OutputChecks } from './outputs.ts';
 import { CheckPool } from './pool.ts';
+import { Redactions } from './redactions.ts';
 import { bytesOf, fits, measureSize, SMALL_SIZE } from './size.ts';
 import type { CheckEnding, CheckPhase } from './thread.ts';
 
@@ -45,12 +46,17 @@ export interface ArgumentChecks {
 	complete(checked: Checked, args: Json, signal: AbortSignal): JsonObject | Promise<JsonObject>;
 	/** The checks of results. */
 	outputs: Pick<OutputChecks, 'faults' | 'faultsByContent'>;
-	close(): void;
+	/** The redaction of what the request log keeps. */
+	redactions: Pick<Redactions, 'add'>;
+	/** Ends the threads. Redactions are awaited for a moment, and fail after it. */
+	close(): Promise<void>;
 }
 
 export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 	const known = new SizedCache<CachedCheck>(CACHE_BYTES);
-	const pool = new CheckPool({ compileCache: compileCacheFolder() });
+	const compileCache = compileCacheFolder();
+	const pool = new CheckPool({ compileCache, does: 'checks' });
+	const redactions = new Redactions(new CheckPool({ compileCache, does: 'redactions' }), accountOf);
 	const parts: Threads = { pool, accountOf, spared: new SizedCache(SPARED_BYTES) };
 	const knownOf = (tool: Tool): CachedCheck => {
 		const key = keyOf(tool);
@@ -88,7 +94,11 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 			return completeByWhole(checking, whole, parts).then((complete) => complete ?? completeShown(tool, args, signal));
 		},
 		outputs: new OutputChecks(pool, accountOf),
-		close: () => pool.close(),
+		redactions,
+		async close() {
+			pool.close();
+			await redactions.close();
+		},
 	};
 }
 

@@ -28,6 +28,10 @@ test('a pattern that would backtrack runs in linear time', async () => {
 
 test('a pattern that cannot run in linear time is recognised, and a schema that contains one is refused', () => {
 	assert.equal(patternFault('^[a-z]+$'), null);
+	assert.equal(patternFault('a'.repeat(295), 300), null);
+	assert.match(patternFault('a{1,200}', 300) ?? '', /too large/);
+	// It is counted before it is compiled, which would find the look-ahead.
+	assert.match(patternFault(`${'a{0,1000}'.repeat(20)}(?=a)`, 300) ?? '', /too large/);
 	for (const pattern of ['(?=a)', '(?<!a)b', '(a)\\1', '(', '[']) {
 		assert.notEqual(patternFault(pattern), null, pattern);
 		assert.throws(() => compileArguments(object({ a: { type: 'string', pattern } })), { code: 'validation_failed' });

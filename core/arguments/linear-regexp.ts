@@ -1,6 +1,12 @@
 // Patterns of schemas on RE2, which does not backtrack: they are untrusted text, and none of them can run long.
 
 import { RE2JS } from 're2js';
+import { patternStates } from './pattern-states.ts';
+
+/** An estimate before a pattern is compiled may be so many times the instructions that it has then. */
+const ESTIMATED = 5;
+
+const TOO_LARGE = 'its repetitions make it too large';
 
 export class LinearRegExp {
 	readonly #pattern: RE2JS;
@@ -38,8 +44,9 @@ export class LinearRegExp {
  * may be.
  */
 export function patternFault(pattern: string, maxSize = Number.POSITIVE_INFINITY): string | null {
+	if (patternStates(pattern) > ESTIMATED * maxSize) return TOO_LARGE;
 	try {
-		return new LinearRegExp(pattern).size > maxSize ? 'its repetitions make it too large' : null;
+		return new LinearRegExp(pattern).size > maxSize ? TOO_LARGE : null;
 	} catch (error) {
 		return error instanceof Error ? error.message : String(error);
 	}

@@ -8,6 +8,8 @@ import type { Filling } from './gaps.ts';
 export interface ThreadData {
 	/** Folder of the compile cache; null if the service has none. */
 	compileCache: string | null;
+	/** The tasks that it gets. */
+	does: 'checks' | 'redactions';
 }
 
 export type CheckTask =
@@ -16,7 +18,9 @@ export type CheckTask =
 	/** `schema` is null when the thread may have it cached by its key. `args` are JSON text. */
 	| { type: 'check'; key: string; schema: SchemaSource | null; filling: Filling; args: string }
 	/** Checks the data of a result, as JSON text, against its output schema. */
-	| { type: 'output'; key: string; schema: { schema: JsonSchema } | null; data: string };
+	| { type: 'output'; key: string; schema: { schema: JsonSchema } | null; data: string }
+	/** Hides what the patterns find in JSON texts, of which no more than `maxChars` are needed. */
+	| { type: 'redact'; texts: readonly string[]; patterns: readonly string[]; maxChars: number };
 
 export type SchemaSource = { schema: JsonSchema } | SchemaText;
 
@@ -33,6 +37,7 @@ export type CheckAnswer =
 	| { type: 'admitted' }
 	/** `args` are JSON text, null if they are unchanged. */
 	| { type: 'checked'; faults: ErrorDetail[]; args: string | null }
+	| { type: 'redacted'; texts: string[] }
 	/** The thread does not have the key cached: the task is repeated with the schema. */
 	| { type: 'unknown' }
 	| { type: 'refused'; code: ErrorCode; message: string; details: ErrorDetail[] }

@@ -11,7 +11,7 @@ const schema = { type: 'object', properties };
 const check: CheckTask = { type: 'check', key: 'k', schema: { schema }, filling: 'defaults', args: '{"p1":2}' };
 
 test('a schema that takes longer to compile than a check may take is compiled, and checks', async () => {
-	const thread = new CheckThread({ compileCache: compileCacheFolder() }, { compiling: 60_000, checking: 60 });
+	const thread = new CheckThread({ compileCache: compileCacheFolder(), does: 'checks' }, { compiling: 60_000, checking: 60 });
 	try {
 		await thread.ready;
 		assert.deepEqual(await thread.run({ type: 'admit', schema }), { type: 'admitted' });
@@ -23,7 +23,7 @@ test('a schema that takes longer to compile than a check may take is compiled, a
 });
 
 test('a thread that compiles for too long is ended, and says in which phase', async () => {
-	const thread = new CheckThread({ compileCache: compileCacheFolder() }, { compiling: 0, checking: 60_000 });
+	const thread = new CheckThread({ compileCache: compileCacheFolder(), does: 'checks' }, { compiling: 0, checking: 60_000 });
 	await thread.ready;
 	assert.deepEqual(await thread.run(check), { type: 'late', phase: 'compiling' });
 	assert.ok(thread.isGone);

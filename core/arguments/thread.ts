@@ -21,6 +21,9 @@ export const MAX_COMPUTED_MS: Readonly<Record<CheckPhase, number>> = { compiling
 /** `late`: the phase took more than its CPU time. `broken`: the thread died while running the task. */
 export type CheckEnding = CheckAnswer | { type: 'late'; phase: CheckPhase } | { type: 'broken' };
 
+const firstPhaseOf = (task: CheckTask): CheckPhase =>
+	task.type === 'redact' || (task.type !== 'admit' && task.schema === null) ? 'checking' : 'compiling';
+
 export class CheckThread {
 	/** True once the thread must not be used any more. */
 	isGone = false;
@@ -61,7 +64,7 @@ export class CheckThread {
 		const { promise, resolve } = Promise.withResolvers<CheckEnding>();
 		this.#onEnd = resolve;
 		this.#worker.ref();
-		const stopLooking = this.#limit(task.type !== 'admit' && task.schema === null ? 'checking' : 'compiling', resolve);
+		const stopLooking = this.#limit(firstPhaseOf(task), resolve);
 		this.#worker.postMessage(task);
 		try {
 			return await promise;

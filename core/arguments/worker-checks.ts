@@ -22,7 +22,7 @@ const send = (message: FromThread): void => port.postMessage(message);
 const compiled = new SizedCache<ArgumentCheck>(CACHE_BYTES);
 const outputs = new SizedCache<OutputCheck>(CACHE_BYTES / 4);
 
-function answer(task: CheckTask): CheckAnswer {
+function answer(task: Exclude<CheckTask, { type: 'redact' }>): CheckAnswer {
 	if (task.type === 'admit') {
 		assertBounded(task.schema, POINTER);
 		compileSchema(task.schema, 'defaults');
@@ -68,7 +68,7 @@ function remember(key: string, schema: JsonSchema, filling: Filling): ArgumentCh
 	return check;
 }
 
-port.on('message', (task: CheckTask) => {
+port.on('message', (task: Parameters<typeof answer>[0]) => {
 	try {
 		send(answer(task));
 	} catch (error) {

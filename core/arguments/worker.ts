@@ -1,4 +1,4 @@
-// Start of a checking thread: with a lower priority than the main thread, and with the service's compile cache.
+// Start of a thread: with a lower priority than the main thread, and with the service's compile cache.
 
 import { enableCompileCache } from 'node:module';
 import { setPriority } from 'node:os';
@@ -10,6 +10,6 @@ const NICENESS = 10;
 // On Linux this sets the priority of the thread; elsewhere it would be that of the process.
 if (process.platform === 'linux') setPriority(NICENESS);
 // The main thread passes data of this shape.
-const { compileCache } = workerData as ThreadData;
+const { compileCache, does } = workerData as ThreadData;
 if (compileCache !== null) enableCompileCache(compileCache);
-await import('./worker-checks.ts');
+await (does === 'checks' ? import('./worker-checks.ts') : import('./worker-redactions.ts'));

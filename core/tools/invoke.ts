@@ -28,6 +28,7 @@ import { DryRun } from './dry-run.ts';
 import { type EntryAround, type Ready, type ToolEntry, toolEntry } from './entry.ts';
 import { AnswerSizes } from './log/answer-size.ts';
 import { endedLine, failureOf, lineOf, outcomeOf, outcomeOfRun, traceOf } from './log/logged-runs.ts';
+import type { Payloads } from './log/payloads.ts';
 import { NO_IDENTITY } from './no-identity.ts';
 import { findLender, type Lender } from './sandboxes.ts';
 import { settle } from './settle.ts';
@@ -117,7 +118,7 @@ interface Running {
 function addLine(
 	line: RequestRow,
 	{ entry: { payloads, tool }, args, result }: { entry: ToolEntry; args: Json; result: RunResult | null },
-	{ recorder, services }: InvokerParts,
+	{ argumentChecks, recorder, services }: InvokerParts,
 ): void {
 	if (result?.logs) line.logs = result.logs;
 	if (line.gatewayId === null) {
@@ -126,8 +127,10 @@ function addLine(
 	}
 	setImmediate(() => {
 		try {
-			if (payloads) Object.assign(line, payloads.keep(args, result));
 			if (result && !result.isError) line.answer = sizes.of(`${line.gatewayId} ${tool.id}`, result);
+			const { organizationId } = tool;
+			const add = (kept: Payloads): void => recorder.request(Object.assign(line, kept));
+			if (payloads) return payloads.keep({ organizationId, args, result }, argumentChecks.redactions, add);
 		} catch (thrown) {
 			// Nobody else would catch what an answer causes here, and the process would end.
 			services().log.error({ error: describeThrown(thrown), toolId: tool.id }, 'an answer could not be measured');

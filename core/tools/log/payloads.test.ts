@@ -1,25 +1,42 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
+import { createArgumentChecks } from '../../arguments/checks.ts';
 import type { Json } from '../../contract/nouns.ts';
 import type { RunResult } from '../../contract/results.ts';
 import type { PayloadLog } from '../../store/store.ts';
-import { PayloadKeeper } from './payloads.ts';
+import { PayloadKeeper, type Payloads } from './payloads.ts';
 
 const ALL: PayloadLog = { arguments: true, results: true, redactPaths: [], redactPatterns: [], maxBytes: 4096 };
-const kept = (args: Json, more: Partial<PayloadLog> = {}): string | null =>
-	new PayloadKeeper({ ...ALL, ...more }).keep(args, null).arguments;
+const threads = createArgumentChecks(async (organizationId) => organizationId);
+after(() => threads.close());
+
+/** Returns what is kept at once. */
+function payloads(args: Json, result: RunResult | null, more: Partial<PayloadLog> = {}): Payloads {
+	const told: Payloads[] = [];
+	new PayloadKeeper({ ...ALL, ...more }).keep({ organizationId: 'o', args, result }, threads.redactions, (one) => told.push(one));
+	return told[0] ?? assert.fail('it was not kept at once');
+}
+
+/** Returns what is kept of arguments once patterns have been looked for. */
+const redacted = (args: Json, more: Partial<PayloadLog>): Promise<string | null> =>
+	new Promise((resolve) => {
+		const keeper = new PayloadKeeper({ ...ALL, ...more });
+		keeper.keep({ organizationId: 'o', args, result: null }, threads.redactions, (one) => resolve(one.arguments));
+	});
+
+const kept = (args: Json, more: Partial<PayloadLog> = {}): string | null => payloads(args, null, more).arguments;
 const parsed = (args: Json, more: Partial<PayloadLog> = {}): unknown => JSON.parse(kept(args, more) ?? 'null');
 const resultOf = (text: string): RunResult => ({ content: [{ type: 'text', text }] });
-const shown = (result: RunResult, more: Partial<PayloadLog> = {}): string | null =>
-	new PayloadKeeper({ ...ALL, ...more }).keep({}, result).result;
+const shown = (result: RunResult, more: Partial<PayloadLog> = {}): string | null => payloads({}, result, more).result;
 
 test('what may be kept is written as JSON, and what may not is null', () => {
 	const args = { city: 'Bern', days: 3, flags: [true, null], nested: { a: { b: 'ü' } } };
 	assert.deepEqual(parsed(args), args);
 	const result = resultOf('rain');
-	assert.deepEqual(new PayloadKeeper({ ...ALL, results: false }).keep(args, result).result, null);
-	assert.deepEqual(new PayloadKeeper({ ...ALL, arguments: false }).keep(args, result), { arguments: null, result: '"rain"' });
-	assert.equal(new PayloadKeeper(ALL).keep(args, null).result, null);
+	assert.deepEqual(payloads(args, result, { results: false }).result, null);
+	assert.deepEqual(payloads(args, result, { arguments: false }), { arguments: null, result: '"rain"' });
+	assert.equal(payloads(args, null).result, null);
+	assert.equal(payloads(args, null, { arguments: false, redactPatterns: ['a'] }).arguments, null);
 });
 
 test('members with the name of a secret are hidden at any depth, whatever they hold', () => {
@@ -87,10 +104,10 @@ test('a text of JSON that is too long to parse is left out: its paths cannot be 
 	assert.equal(shown(resultOf(text), { redactPaths: ['/canary'] }), `"[JSON of ${text.length} characters]"`);
 });
 
-test('patterns find text in values, names and numbers', () => {
+test('patterns find text in values, names and numbers', async () => {
 	const redactPatterns = ['\\d{4}-?\\d{4}', '(?i)canary[a-z]*'];
 	const args = { note: 'card 1234-5678, CanaryBird', CANARY: 1, card: 12345678, list: ['canary'] };
-	assert.deepEqual(parsed(args, { redactPatterns }), {
+	assert.deepEqual(JSON.parse((await redacted(args, { redactPatterns })) ?? ''), {
 		note: 'card [redacted], [redacted]',
 		'[redacted]': 1,
 		card: '[redacted]',
@@ -98,17 +115,37 @@ test('patterns find text in values, names and numbers', () => {
 	});
 });
 
-test('text in the form of a credential is hidden', () => {
-	const line = kept({ note: `Authorization: Bearer ${'c'.repeat(40)}`, url: 'https://ada:canary@a.example/?key=canary1' }) ?? '';
-	assert.ok(!/c{40}|canary/.test(line), line);
+test('a payload for which patterns take too long is hidden as a whole', async () => {
+	const redactPatterns = ['b', 'c', 'd', 'e', 'f'].map((end) => `a*${end}|a`);
+	assert.equal(await redacted({ public: 'canary', long: 'a'.repeat(8000) }, { redactPatterns, maxBytes: 8192 }), '"[redacted]"');
+	assert.equal(await redacted({ public: 'canary' }, { redactPatterns: ['x'] }), '{"public":"canary"}');
 });
 
-test('long ones are cut at a character, and what stands at the cut is hidden as a whole', () => {
+test('text that a pattern shortens makes room for what follows, within bounds', async () => {
+	const more = { redactPatterns: ['x+'], maxBytes: 256 };
+	assert.equal(await redacted({ long: 'x'.repeat(500), note: 'open' }, more), '{"long":"[redacted]","note":"open"}');
+	const line = (await redacted(Array(1000).fill('x'.repeat(500)), { ...more, maxBytes: 8192 })) ?? '';
+	assert.match(line, /^\["\[redacted\]",(?:"\[redacted\]",?)+\]…$/);
+});
+
+test('a result of very many texts is not read to its end', () => {
+	const texts = Array.from({ length: 40 }, () => JSON.stringify({ canary: 'x'.repeat(60_000) }));
+	const content = texts.map((text) => ({ type: 'text' as const, text }));
+	assert.equal(shown({ content }, { redactPaths: ['/canary'] }), JSON.stringify([...Array(5).fill({ canary: '[redacted]' }), '…']));
+});
+
+test('text in the form of a credential is hidden', async () => {
+	const args = { note: `Authorization: Bearer ${'c'.repeat(40)}`, url: 'https://ada:canary@a.example/?key=canary1' };
+	for (const line of [kept(args), await redacted(args, { redactPatterns: ['x'] })])
+		assert.ok(line && !/c{40}|canary/.test(line), line ?? '');
+});
+
+test('long ones are cut at a character, and what stands at the cut is hidden as a whole', async () => {
 	for (const text of ['ü'.repeat(5000), '😀'.repeat(2000), 'x'.repeat(2_000_000)]) {
 		const line = kept({ text }, { maxBytes: 257 }) ?? '';
 		assert.ok(Buffer.byteLength(line) <= 257 && line.endsWith('…') && !line.includes('\ufffd'), line);
 	}
-	const line = kept(`${'x'.repeat(250)}canary${'y'.repeat(100)}`, { maxBytes: 256, redactPatterns: ['canaryy*'] }) ?? '';
+	const line = (await redacted(`${'x'.repeat(250)}canary${'y'.repeat(100)}`, { maxBytes: 256, redactPatterns: ['canaryy*'] })) ?? '';
 	assert.ok(!line.includes('c'), line);
 	const list = kept(Array.from({ length: 1_000_000 }, () => 1) as Json, { maxBytes: 256 }) ?? '';
 	assert.equal(Buffer.byteLength(list), 256);

@@ -1,6 +1,7 @@
 // Arguments and results as the request log keeps them, where a gateway has them kept: redacted by name, path and pattern, and cut.
 
-import { LinearRegExp } from '../../arguments/linear-regexp.ts';
+import { REDACTED } from '../../arguments/redact.ts';
+import type { RedactionOrder, Redactions } from '../../arguments/redactions.ts';
 import type { Json } from '../../contract/nouns.ts';
 import type { RunResult } from '../../contract/results.ts';
 import { isObject } from '../../kit/json.ts';
@@ -8,11 +9,14 @@ import { tokensOf } from '../../kit/json-pointer.ts';
 import type { PayloadLog } from '../../store/store.ts';
 import { withoutCredentials } from '../../telemetry/credentials-hidden.ts';
 
-export const REDACTED = '[redacted]';
 const CUT = '…';
 const MAX_DEPTH = 32;
 /** A longer text is not parsed for its paths: it is left out as a whole. */
 const MAX_PARSED_CHARS = 64 * 1024;
+/** The most characters of the texts of a result that are looked through for JSON. */
+const MAX_SOUGHT_CHARS = 4 * MAX_PARSED_CHARS;
+/** The most characters that are written or read for one payload: what is hidden makes room for what follows, and must not do so without end. */
+const MAX_READ_CHARS = 16 * 1024;
 /** A line that begins like an object, or like a list of objects, lists or texts. */
 const JSON_BEGINS = /^[ \t]*(?:\{\s*["}]|\[\s*[[{"\]])/m;
 /** Texts are looked at a little beyond the cut, so that what a pattern finds is not halved by it. */
@@ -33,6 +37,14 @@ const SECRET_MEMBER = new RegExp(
 	'gi',
 );
 
+/** A payload that could not be redacted, and one that is not kept. */
+const [HIDDEN, NOT_KEPT] = [JSON.stringify(REDACTED), ''];
+
+interface Ran extends Pick<RedactionOrder, 'organizationId'> {
+	args: Json;
+	result: RunResult | null;
+}
+
 /** The payloads of one run; null: not kept. */
 export interface Payloads {
 	arguments: string | null;
@@ -43,43 +55,59 @@ export interface Payloads {
 export class PayloadKeeper {
 	readonly #settings: PayloadLog;
 	readonly #paths: readonly (readonly string[])[];
-	readonly #patterns: readonly LinearRegExp[];
 
 	/** @param settings with patterns that were checked */
 	constructor(settings: PayloadLog) {
 		this.#settings = settings;
 		this.#paths = settings.redactPaths.map(tokensOf);
-		this.#patterns = settings.redactPatterns.map((pattern) => new LinearRegExp(pattern));
 	}
 
-	/** @param result null for a call that was refused */
-	keep(args: Json, result: RunResult | null): Payloads {
-		const { arguments: keepsArguments, results } = this.#settings;
-		return {
-			arguments: keepsArguments ? this.#shown(args) : null,
-			result: results && result ? this.#shownResult(result) : null,
+	/** @param ran `result` is null for a call that was refused. @param kept called once: at once, unless patterns have to be looked for */
+	keep({ organizationId, args, result }: Ran, redactions: Pick<Redactions, 'add'>, kept: (payloads: Payloads) => void): void {
+		const { arguments: keepsArguments, results, redactPatterns: patterns, maxBytes } = this.#settings;
+		const texts = [keepsArguments ? this.#write(args) : NOT_KEPT, results && result ? this.#writeResult(result) : NOT_KEPT];
+		const tell = (shown: readonly string[]): void => {
+			const [ofArguments = null, ofResult = null] = shown.map((text) =>
+				text === NOT_KEPT ? null : cut(withoutCredentials(text), maxBytes),
+			);
+			kept({ arguments: ofArguments, result: ofResult });
 		};
+		const hidden = texts.map((text) => (text === NOT_KEPT ? text : HIDDEN));
+		if (patterns.length === 0 || texts.every((text) => text === NOT_KEPT)) tell(texts);
+		else redactions.add({ organizationId, texts, patterns, maxChars: maxBytes + BEYOND }, (shown) => tell(shown ?? hidden));
 	}
 
-	#shownResult({ structured, content }: RunResult): string {
-		if (structured !== undefined) return this.#shown(structured);
-		const parts = content.flatMap((block): Json[] => (block.type === 'text' ? partsOf(block.text) : [{ type: block.type }]));
-		if (parts.length === 1) return this.#shown(parts[0] ?? null);
+	#writeResult({ structured, content }: RunResult): string {
+		if (structured !== undefined) return this.#write(structured);
+		const parts = partsOfAll(content);
+		if (parts.length === 1) return this.#write(parts[0] ?? null);
 		// Paths lead into each of them.
 		const paths = this.#paths.map((path) => ['*', ...path]);
-		return this.#shown(parts, paths);
+		return this.#write(parts, paths);
 	}
 
-	#shown(value: Json, paths: Paths = this.#paths): string {
-		const { maxBytes } = this.#settings;
-		const writer = new Writer(maxBytes, (text) => this.#withoutPatterns(text));
+	/** Writes all but what patterns and the form of a credential hide. */
+	#write(value: Json, paths: Paths = this.#paths): string {
+		const { maxBytes, redactPatterns } = this.#settings;
+		const maxTextChars = maxBytes + BEYOND;
+		const writer = new Writer(maxTextChars, redactPatterns.length === 0 ? maxTextChars : MAX_READ_CHARS);
 		writer.write(value, paths, 0);
-		return cut(withoutCredentials(writer.text), maxBytes);
+		return writer.text;
 	}
+}
 
-	#withoutPatterns(text: string): string {
-		return this.#patterns.reduce((rest, pattern) => pattern.replaceAll(rest, REDACTED), text);
+/** The parts of a result's texts. */
+function partsOfAll(content: RunResult['content']): Json[] {
+	const parts: Json[] = [];
+	let chars = 0;
+	for (const block of content) {
+		if (chars > MAX_SOUGHT_CHARS) return [...parts, CUT];
+		if (block.type === 'text') {
+			parts.push(...partsOf(block.text));
+			chars += Math.min(block.text.length, MAX_PARSED_CHARS);
+		} else parts.push({ type: block.type });
 	}
+	return parts;
 }
 
 type Paths = readonly (readonly string[])[];
@@ -108,70 +136,75 @@ const leftOut = (json: string): string => `[JSON of ${json.length} characters]`;
 
 /** Writes JSON until it is long enough. */
 class Writer {
-	text = '';
+	readonly #maxTextChars: number;
 	readonly #maxChars: number;
-	readonly #clean: (text: string) => string;
+	#text = '';
+	#readChars = 0;
 
-	constructor(maxBytes: number, clean: (text: string) => string) {
-		this.#maxChars = maxBytes + BEYOND;
-		this.#clean = clean;
+	/** @param maxTextChars those that are read of one text. @param maxChars those that are written */
+	constructor(maxTextChars: number, maxChars: number) {
+		this.#maxTextChars = maxTextChars;
+		this.#maxChars = maxChars;
 	}
 
-	/** @param paths those that begin at this value */
+	/** The JSON so far, with a mark at its end if that is not all. */
+	get text(): string {
+		return this.#isFull ? this.#text + CUT : this.#text;
+	}
+
+	/** @param paths those that lead to this value, or on from it */
 	write(value: Json | undefined, paths: Paths, depth: number): void {
 		if (this.#isFull) return;
-		if (paths.some(({ length }) => length === 0)) this.#add(REDACTED);
-		else if (typeof value === 'string') this.#add(withoutMembers(value.slice(0, this.#maxChars)));
-		else if (typeof value === 'number') this.#number(value);
-		else if (typeof value !== 'object' || value === null) this.text += JSON.stringify(value ?? null);
+		if (paths.some(({ length }) => length === depth)) this.#add(REDACTED);
+		else if (typeof value === 'string') this.#addWithoutMembers(value.slice(0, this.#maxTextChars));
+		else if (typeof value !== 'object' || value === null) this.#text += JSON.stringify(value ?? null);
 		else if (depth === MAX_DEPTH) this.#add(CUT);
 		else if (Array.isArray(value)) this.#list(value, paths, depth);
 		else if (isObject(value)) this.#object(value, paths, depth);
 	}
 
 	get #isFull(): boolean {
-		return this.text.length > this.#maxChars;
+		return this.#text.length > this.#maxChars || this.#readChars > MAX_READ_CHARS;
 	}
 
 	#add(text: string): void {
-		this.text += JSON.stringify(this.#clean(text));
+		this.#text += JSON.stringify(text);
 	}
 
-	/** A number, such as that of a card, may be what a pattern looks for. */
-	#number(value: number): void {
-		const written = JSON.stringify(value);
-		const clean = this.#clean(written);
-		this.text += clean === written ? written : JSON.stringify(clean);
+	#addWithoutMembers(text: string): void {
+		this.#readChars += text.length;
+		this.#add(withoutMembers(text));
 	}
 
 	#list(list: readonly Json[], paths: Paths, depth: number): void {
-		this.text += '[';
+		this.#text += '[';
 		for (let at = 0; at < list.length && !this.#isFull; at++) {
-			if (at > 0) this.text += ',';
-			this.write(list[at], into(paths, String(at)), depth + 1);
+			if (at > 0) this.#text += ',';
+			this.write(list[at], into(paths, String(at), depth), depth + 1);
 		}
-		this.text += ']';
+		this.#text += ']';
 	}
 
 	#object(object: Readonly<Record<string, Json>>, paths: Paths, depth: number): void {
 		let isFirst = true;
-		this.text += '{';
+		this.#text += '{';
 		for (const name in object) {
 			if (this.#isFull) break;
 			if (object[name] === undefined) continue;
-			if (!isFirst) this.text += ',';
+			if (!isFirst) this.#text += ',';
 			isFirst = false;
-			this.#add(name.slice(0, this.#maxChars));
-			this.text += ':';
-			this.write(object[name], SECRET_NAME.test(name) ? [[]] : into(paths, name), depth + 1);
+			this.#add(name.slice(0, this.#maxTextChars));
+			this.#text += ':';
+			if (SECRET_NAME.test(name)) this.#add(REDACTED);
+			else this.write(object[name], into(paths, name, depth), depth + 1);
 		}
-		this.text += '}';
+		this.#text += '}';
 	}
 }
 
-/** Returns the rests of the paths that lead into a member. */
-const into = (paths: Paths, name: string): Paths =>
-	paths.length === 0 ? paths : paths.filter(([first]) => first === '*' || first === name).map((path) => path.slice(1));
+/** Returns the paths that lead into a member of a value. */
+const into = (paths: Paths, name: string, depth: number): Paths =>
+	paths.length === 0 ? paths : paths.filter((path) => path[depth] === '*' || path[depth] === name);
 
 /** Cuts a text to so many bytes of UTF-8, at the edge of a character. */
 function cut(text: string, maxBytes: number): string {

@@ -6,7 +6,7 @@ import { patternFault, shape } from '../../../core/features.ts';
 const MAX_PATHS = 20;
 const MAX_PATTERNS = 5;
 const MAX_PATTERN_CHARS = 200;
-/** Bounds the time of a pattern: a few milliseconds for the longest text. */
+/** Bounds the time to compile a pattern, and to run it. */
 const MAX_INSTRUCTIONS = 300;
 const MAX_BYTES = 8192;
 /** A pointer of RFC 6901 that leads somewhere. */
@@ -21,7 +21,7 @@ const paths = (path: Joi.Schema): Joi.ArraySchema =>
 const patterns = (pattern: Joi.Schema): Joi.ArraySchema =>
 	Joi.array()
 		.items(pattern)
-		.description('Patterns (RE2) of text that is hidden, wherever it stands.')
+		.description('Patterns (RE2) of text that is hidden, wherever it stands. A payload for which they take too long is hidden as a whole.')
 		.example(['\\b[A-Z]{2}\\d{2}(?: ?[A-Z0-9]{4}){3,7}\\b']);
 
 const FIELDS = {

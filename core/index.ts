@@ -57,6 +57,7 @@ export { atFragment, escapeToken, pointerToken, tokensOf, unescapeToken } from '
 export { lazy } from './kit/lazy.ts';
 export { mediaTypeOf } from './kit/media-type.ts';
 export { raceWith } from './kit/race.ts';
+export { hasItem, isSameJson } from './kit/search/json-search.ts';
 export { holds } from './kit/search/text-search.ts';
 export { SizedCache, withOwnMemory } from './kit/sized-cache.ts';
 export { TimeSlice } from './kit/time-slice.ts';

@@ -1,8 +1,8 @@
 // The `condition` node: goes on by the first case whose rules hold, else by `else`.
 
 import Joi from 'joi';
-import type { Json, PipelineNode } from '../../../core/index.ts';
-import { isHeld, OPERATORS, type Rule, UNARY } from './rules.ts';
+import type { Json, NodeCall, PipelineNode } from '../../../core/index.ts';
+import { Effort, isHeld, OPERATORS, type Rule, UNARY } from './rules.ts';
 
 export interface Case {
 	port: string;
@@ -68,10 +68,24 @@ export default {
 	effect: 'none',
 	ports: ({ cases }) => [...cases.map(({ port }) => port), ELSE],
 	async run(_input, { cases, output }, call) {
-		const holds = ({ value, than, ...rest }: Rule): boolean =>
-			isHeld({ ...rest, value: call.fill(value), ...(than !== undefined && { than: call.fill(than) }) });
-		const met = cases.find(({ match, rules }) => (match === 'all' ? rules.every(holds) : rules.some(holds)));
-		const port = met?.port ?? ELSE;
+		const port = await firstMet(cases, call);
 		return { output: output === undefined ? port : call.fill(output), port };
 	},
 } satisfies PipelineNode<ConditionConfig>;
+
+/** Returns the way out of the first case whose rules hold. */
+async function firstMet(cases: readonly Case[], call: NodeCall): Promise<string> {
+	const effort = new Effort();
+	for (const [at, one] of cases.entries()) if (await isMet(one, `/cases/${at}/rules`, { call, effort })) return one.port;
+	return ELSE;
+}
+
+async function isMet({ match, rules }: Case, pointer: string, { call, effort }: { call: NodeCall; effort: Effort }): Promise<boolean> {
+	const decides = match === 'any';
+	for (const [at, { value, than, ...rest }] of rules.entries()) {
+		const count = await effort.next(`${pointer}/${at}`);
+		const filled = { ...rest, value: call.fill(value), ...(than !== undefined && { than: call.fill(than) }) };
+		if ((await isHeld(filled, count)) === decides) return decides;
+	}
+	return !decides;
+}

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asGatewayError, type Json } from '../../../core/index.ts';
-import { isHeld, OPERATORS, type Operator } from './rules.ts';
+import { Effort, isHeld, OPERATORS, type Operator } from './rules.ts';
 
 const HOLDS: [operator: Operator, value: Json, than?: Json][] = [
 	...([
@@ -66,32 +66,53 @@ const UNABLE: [operator: Operator, value: Json, than: Json, says: RegExp][] = [
 	['in', 'a', 'abc', /needs a list in "than", and got a string/],
 ];
 
-const held = (operator: Operator, value: Json, than?: Json, ignoreCase = false): boolean =>
-	isHeld({ value, operator, ignoreCase, ...(than !== undefined && { than }) });
+const held = async (operator: Operator, value: Json, than?: Json, ignoreCase = false, effort = new Effort()): Promise<boolean> =>
+	isHeld({ value, operator, ignoreCase, ...(than !== undefined && { than }) }, await effort.next('/cases/0/rules/1'));
 
 for (const [operator, value, than] of HOLDS)
-	test(`${JSON.stringify(value)} ${operator} ${than === undefined ? '' : JSON.stringify(than)}`, () => {
-		assert.equal(held(operator, value, than), true);
+	test(`${JSON.stringify(value)} ${operator} ${than === undefined ? '' : JSON.stringify(than)}`, async () => {
+		assert.equal(await held(operator, value, than), true);
 	});
 
 for (const [operator, value, than] of HOLDS_NOT)
-	test(`not: ${JSON.stringify(value)} ${operator} ${than === undefined ? '' : JSON.stringify(than)}`, () => {
-		assert.equal(held(operator, value, than), false);
+	test(`not: ${JSON.stringify(value)} ${operator} ${than === undefined ? '' : JSON.stringify(than)}`, async () => {
+		assert.equal(await held(operator, value, than), false);
 	});
 
 for (const [operator, value, than, says] of UNABLE)
-	test(`${operator} does not take ${JSON.stringify([value, than])}`, () => {
-		assert.throws(
-			() => held(operator, value, than),
+	test(`${operator} does not take ${JSON.stringify([value, than])}`, async () => {
+		await assert.rejects(
+			held(operator, value, than),
 			(error) => asGatewayError(error)?.code === 'validation_failed' && says.test(String(error)),
 		);
 	});
 
-test('Upper and lower case are the same where that is said, in lists, too', () => {
-	assert.equal(held('equals', 'YES', 'yes', true), true);
-	assert.equal(held('contains', 'Refund', 'reFUND', true), true);
-	assert.equal(held('in', 'DE', ['de'], true), true);
-	assert.equal(held('greaterThan', 10, 9, true), true);
+test('Upper and lower case are the same where that is said, in lists, too', async () => {
+	assert.equal(await held('equals', 'YES', 'yes', true), true);
+	assert.equal(await held('contains', 'Refund', 'reFUND', true), true);
+	assert.equal(await held('in', 'DE', ['de'], true), true);
+	assert.equal(await held('greaterThan', 10, 9, true), true);
+	assert.equal(await held('equals', [['A']], [['a']], true), true);
+});
+
+test('All rules together may look at so many values, and the one that is beyond is named', async () => {
+	const effort = new Effort();
+	const list = Array.from({ length: 600_000 }, () => ({ a: 1 }));
+	assert.equal(await held('contains', list, { a: 2 }, false, effort), false);
+	await assert.rejects(held('contains', list, { a: 2 }, false, effort), (error) => {
+		assert.equal(asGatewayError(error)?.code, 'validation_failed');
+		assert.match(String(error), /\/cases\/0\/rules\/1 compares too much: the rules of a node may look at 2000000 values in all/);
+		return true;
+	});
+	const text = 'a'.repeat(4 * 1024 * 1024);
+	const texts = new Effort();
+	await assert.rejects(async () => {
+		for (let rule = 0; rule < 40; rule++) await held('contains', text, 'b', true, texts);
+	}, /compares too much/);
+});
+
+test('A long text is compared with a number as any other text', async () => {
+	await assert.rejects(held('atLeast', '1'.repeat(4 * 1024 * 1024), 1), /needs two numbers, or two texts, and got a string/);
 });
 
 test('Every operator is tried here', () => {

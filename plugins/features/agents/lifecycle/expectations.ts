@@ -1,9 +1,19 @@
 // The expectations of a test case: whether the output of an agent is what it should be.
 
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import Joi from 'joi';
-import { asGatewayError, type Core, holds, type Json, type JsonSchema, jsonObject, shape, text } from '../../../../core/features.ts';
+import {
+	asGatewayError,
+	type Core,
+	holds,
+	isSameJson,
+	type Json,
+	type JsonSchema,
+	jsonObject,
+	shape,
+	TimeSlice,
+	text,
+} from '../../../../core/features.ts';
 
 export interface Expectation {
 	equals?: Json;
@@ -55,15 +65,26 @@ export async function checksOf(
 	judging: Judging,
 ): Promise<Check[]> {
 	const checks: Check[] = [];
-	if (equals !== undefined) checks.push(verdict('equals', isDeepStrictEqual(output, equals), 'The output is another.'));
+	if (equals !== undefined) checks.push(verdict('equals', await isSameJson(output, equals), 'The output is another.'));
 	if (contains) {
 		const seen = (typeof output === 'string' ? output : JSON.stringify(output)).toLowerCase();
-		const absent = contains.filter((one) => !holds(seen, one.toLowerCase()));
+		const absent = await absentIn(seen, contains);
 		checks.push(verdict('contains', absent.length === 0, `Not in the output: ${absent.map((one) => JSON.stringify(one)).join(', ')}.`));
 	}
 	if (schema) checks.push(await schemaCheck(output, schema, judging));
 	if (judge) checks.push(await judged({ input, output }, judge, judging));
 	return checks;
+}
+
+/** Returns the texts that a text in lower case does not hold. Other work runs between them: an output may have millions of characters. */
+async function absentIn(seen: string, texts: readonly string[]): Promise<string[]> {
+	const slice = new TimeSlice();
+	const absent: string[] = [];
+	for (const one of texts) {
+		if (slice.isOverNow) await slice.next();
+		if (!holds(seen, one.toLowerCase())) absent.push(one);
+	}
+	return absent;
 }
 
 const verdict = (expects: Check['expects'], passed: boolean, message: string): Check => ({

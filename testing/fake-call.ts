@@ -267,7 +267,7 @@ function entryOf({ run, confirm, ...more }: FakeTool, at: number): ToolEntry {
 	const executor = { kind: 'executor', name: tool.executor, execute: async (args: JsonObject) => run(args) } as unknown as ToolExecutor;
 	const ready = (): { executor: ToolExecutor; config: JsonObject } => ({ executor, config: {} });
 	return {
-		...{ tool, whole: null, filled: [], flattened: null, api: null, credentials: [], lane: null, passThrough: [] },
+		...{ tool, whole: null, filled: [], assertsFormats: true, flattened: null, api: null, credentials: [], lane: null, passThrough: [] },
 		...{ limit: null, maxResultBytes: null, confirm: confirm ?? null, payloads: null, ready, masked: ready },
 	};
 }

@@ -105,7 +105,7 @@ export function createAgents(parts: AgentParts): { engine: AgentEngine; desk: Ag
 			...{ parameters: inputSchemaOf(registry, agent.pipeline), outputSchema: null, annotations: {}, apiId: null },
 			version: String(agent.version),
 		};
-		return argumentChecks.complete({ tool, whole: null, filled: [] }, input, NEVER);
+		return argumentChecks.complete({ tool, whole: null, filled: [], assertsFormats: true }, input, NEVER);
 	};
 
 	/** Makes the run of an agent, which is not started yet. @throws what `start` throws for its input */

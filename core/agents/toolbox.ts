@@ -83,6 +83,6 @@ export function inlineEntry({ executor: name, config: given, organizationId }: I
 	});
 	return {
 		...{ tool, whole: null, filled: [], flattened: null, api: null, credentials: [], lane: null, passThrough: [], limit: null },
-		...{ maxResultBytes: null, confirm: null, payloads: null, ready: () => made, masked: () => made },
+		...{ assertsFormats: true, maxResultBytes: null, confirm: null, payloads: null, ready: () => made, masked: () => made },
 	};
 }

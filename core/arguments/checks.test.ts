@@ -7,6 +7,7 @@ import type { GatewayError } from '../contract/errors.ts';
 import type { JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { type Checked, createArgumentChecks } from './checks.ts';
 import { flatten } from './flat.ts';
+import type { SchemaText } from './messages.ts';
 
 /** Each organization is an account of its own, except two. */
 const accountOf = async (organizationId: string): Promise<string> => organizationId.replace(/ .*$/, '');
@@ -34,6 +35,7 @@ const toolWith = (parameters: JsonSchema, { organizationId = 'o', apiId = null a
 	},
 	whole: null,
 	filled: [],
+	assertsFormats: apiId === null,
 });
 
 /** More than is compiled on the event loop. */
@@ -96,6 +98,27 @@ test('small arguments of a small tool are checked at once, without a thread', ()
 	assert.throws(() => checks.complete(tool, [], NEVER), /must be an object, got an array/);
 });
 
+test('a format is an annotation where it is not asserted, on the loop, in a thread and by the whole schema', async () => {
+	const properties = { at: { type: 'string', format: 'date-time' }, site: { format: 'uri' }, count: { type: 'integer', format: 'int32' } };
+	const args = (): JsonObject => ({ at: '2026-01-31T12:00:00', site: '/items/1', count: 2 ** 40 });
+	for (const schema of [object(properties), object({ ...properties, ...many(600, () => ({})) })]) {
+		const imported = toolWith(schema, { apiId: 'api' });
+		assert.deepEqual(await checks.complete(imported, args(), NEVER), args());
+		const whole = async (): Promise<SchemaText> => ({ text: JSON.stringify(schema), flat: null, without: [] });
+		assert.deepEqual(await checks.complete({ ...toolWith(object({}), { apiId: 'api' }), whole }, args(), NEVER), args());
+		for (const asserting of [toolWith(schema), { ...toolWith(schema, { apiId: 'api' }), assertsFormats: true }])
+			await assert.rejects(
+				async () => checks.complete(asserting, args(), NEVER),
+				({ details }: GatewayError) => {
+					assert.deepEqual(details.map(({ path }) => path).toSorted(), ['/at', '/count', '/site']);
+					return /\/at must match format "date-time", got string "2026-01-31T12:00:00"/.test(
+						details.map((one) => `${one.path} ${one.message}`).join(),
+					);
+				},
+			);
+	}
+});
+
 test('a large schema is checked in a thread, with the same filled-in values and faults as on the event loop', async () => {
 	const tool = toolWith(LARGE);
 	const complete = checks.complete(tool, { p1: 'x' }, NEVER);
@@ -116,8 +139,8 @@ test('a large schema costs the main thread at most a tenth of compiling it', asy
 		const schemaOf = (round: number) => object(many(1000, (index) => ({ type: 'string', maxLength: index + round })));
 		// Starts the thread, which takes a while.
 		await own.admit(object(many(500, () => ({}))), 'o', NEVER);
-		const { compileSchema } = await import('./compile.ts');
-		const compiling = await computed(async () => compileSchema(schemaOf(1), 'defaults').check({}));
+		const { compileSchema, WRITTEN } = await import('./compile.ts');
+		const compiling = await computed(async () => compileSchema(schemaOf(1), WRITTEN).check({}));
 		const admitting: number[] = [];
 		const checking: number[] = [];
 		const isCheap = (spent: number[]): boolean => Math.min(...spent) < compiling / 10;

@@ -6,10 +6,9 @@ import { isObject } from '../kit/json.ts';
 import { SizedCache } from '../kit/sized-cache.ts';
 import { compileCacheFolder } from '../process/compile-cache.ts';
 import type { AccountOf } from '../shared/accounts.ts';
-import { type ArgumentCheck, compileSchema, invalidArguments } from './compile.ts';
+import { type ArgumentCheck, compileSchema, invalidArguments, type Reading, WRITTEN } from './compile.ts';
 import { effortOf, MAX_EFFORT } from './effort.ts';
 import { dropFilled } from './filled.ts';
-import type { Filling } from './gaps.ts';
 import { assertFewLooks, type Weight, weighQuickly } from './looks.ts';
 import type { CheckTask, SchemaSource, SchemaText } from './messages.ts';
 import { OutputChecks } from './outputs.ts';
@@ -34,6 +33,8 @@ export interface Checked {
 	whole: (() => Promise<SchemaText | null>) | null;
 	/** Arguments that a stored credential supplies: they are removed from `tool.parameters` and from the arguments that are checked. */
 	filled: readonly string[];
+	/** Whether `format` of the schema is checked. */
+	assertsFormats: boolean;
 }
 
 export interface ArgumentChecks {
@@ -58,17 +59,18 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 	const pool = new CheckPool({ compileCache, does: 'checks' });
 	const redactions = new Redactions(new CheckPool({ compileCache, does: 'redactions' }), accountOf);
 	const parts: Threads = { pool, accountOf, spared: new SizedCache(SPARED_BYTES) };
-	const knownOf = (tool: Tool): CachedCheck => {
-		const key = keyOf(tool);
+	const knownOf = (checking: Checking): CachedCheck => {
+		const key = keyOf(checking.tool);
 		const found = known.get(key);
 		if (found !== undefined) return found;
-		const { prepared, sizeBytes } = prepare(tool);
+		const { prepared, sizeBytes } = prepare(checking);
 		known.put(key, prepared, sizeBytes);
 		return prepared;
 	};
-	const completeShown = (tool: Tool, args: JsonObject, signal: AbortSignal): JsonObject | Promise<JsonObject> => {
-		const small = knownOf(tool);
-		if (!small || effortOf(args, small.weight, { isParsed: true }) > MAX_EFFORT) return completeInThread({ tool, args, signal }, parts);
+	const completeShown = (checking: Checking): JsonObject | Promise<JsonObject> => {
+		const small = knownOf(checking);
+		const { args } = checking;
+		if (!small || effortOf(args, small.weight, { isParsed: true }) > MAX_EFFORT) return completeInThread(checking, parts);
 		const faults = small.check(args);
 		if (faults.length > 0) throw invalidArguments(faults);
 		return args;
@@ -79,19 +81,18 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 			const weight = fits(size, SMALL_SIZE) ? weighQuickly(schema) : null;
 			if (weight) {
 				assertFewLooks(weight, POINTER);
-				compileSchema(schema, 'defaults');
+				compileSchema(schema, WRITTEN);
 				return;
 			}
 			const order = { account: await accountOf(organizationId), organization: organizationId, sizeBytes: bytesOf(size), signal };
 			const ending = await pool.use(order, (run) => run({ type: 'admit', schema }));
 			if (ending.type !== 'admitted') throw refusal(ending, 'compiling');
 		},
-		complete({ tool, whole, filled }, given, signal) {
+		complete({ tool, whole, filled, assertsFormats }, given, signal) {
 			assertObject(given);
-			const args = dropFilled(given, filled);
-			if (!whole || isSpared(tool, parts)) return completeShown(tool, args, signal);
-			const checking = { tool, args, signal };
-			return completeByWhole(checking, whole, parts).then((complete) => complete ?? completeShown(tool, args, signal));
+			const checking = { tool, assertsFormats, args: dropFilled(given, filled), signal };
+			if (!whole || isSpared(tool, parts)) return completeShown(checking);
+			return completeByWhole(checking, whole, parts).then((complete) => complete ?? completeShown(checking));
 		},
 		outputs: new OutputChecks(pool, accountOf),
 		redactions,
@@ -105,18 +106,21 @@ export function createArgumentChecks(accountOf: AccountOf): ArgumentChecks {
 const keyOf = ({ id, version }: Tool): string => `${id}:${version}`;
 
 /** A default in the description of an API is documentation, and never sent (decisions, 8). */
-const fillingOf = ({ apiId }: Tool): Filling => (apiId === null ? 'defaults' : 'constants');
+const readingOf = ({ tool, assertsFormats }: Checking): Reading => ({
+	filling: tool.apiId === null ? 'defaults' : 'constants',
+	assertsFormats,
+});
 
-function prepare(tool: Tool): { prepared: CachedCheck; sizeBytes: number } {
+function prepare(checking: Checking): { prepared: CachedCheck; sizeBytes: number } {
+	const { tool } = checking;
 	const size = measureSize(tool.parameters, POINTER);
 	const weight = fits(size, SMALL_SIZE) ? weighQuickly(tool.parameters) : null;
 	if (!weight) return { prepared: null, sizeBytes: 100 };
-	const { check, fills } = compileSchema(tool.parameters, fillingOf(tool));
+	const { check, fills } = compileSchema(tool.parameters, readingOf(checking));
 	return { prepared: { check, weight: fills ? weight : { ...weight, members: 0 } }, sizeBytes: bytesOf(size) };
 }
 
-interface Checking {
-	tool: Tool;
+interface Checking extends Pick<Checked, 'tool' | 'assertsFormats'> {
 	args: JsonObject;
 	signal: AbortSignal;
 }
@@ -156,14 +160,15 @@ interface Keyed {
 
 /** Runs a check in a thread. `hasCompiled`: the thread did not have the schema cached. */
 async function checkInThread(
-	{ tool, args, signal }: Checking,
+	checking: Checking,
 	{ pool, accountOf }: Threads,
 	{ key, schema }: Keyed,
 ): Promise<{ ending: CheckEnding; hasCompiled: boolean }> {
+	const { tool, args, signal } = checking;
 	const text = JSON.stringify(args);
 	const { organizationId } = tool;
 	const order = { account: await accountOf(organizationId), organization: organizationId, sizeBytes: text.length, signal };
-	const task: CheckTask = { type: 'check', key, schema: null, filling: fillingOf(tool), args: text };
+	const task: CheckTask = { type: 'check', key, schema: null, reading: readingOf(checking), args: text };
 	return pool.use(order, async (run) => {
 		const first = await run(task);
 		if (first.type !== 'unknown') return { ending: first, hasCompiled: false };

@@ -19,6 +19,16 @@ const MAX_SHOWN = 80;
 const MAX_DATE_TIME_CHARS = 100;
 const MAX_REGEX_CHARS = 10_000;
 
+/** How the schema of arguments is read. */
+export interface Reading {
+	filling: Filling;
+	/** Whether `format` is checked. Otherwise it is an annotation, as it is by default in JSON Schema (2020-12, Validation §7.2.1). */
+	assertsFormats: boolean;
+}
+
+/** The reading of schemas that users write. */
+export const WRITTEN: Reading = { filling: 'defaults', assertsFormats: true };
+
 /** Checks and completes arguments in place. @returns the faults, empty if there are none */
 export type ArgumentCheck = (args: JsonObject) => ErrorDetail[];
 
@@ -30,12 +40,12 @@ let grammar: Ajv2020 | null = null;
  * and a schema that one tenant names by `$id` must not be found by another.
  * @throws validation_failed when the schema is not a JSON Schema with an object at its root, naming the pointer under `/parameters`
  */
-export const compileArguments = (schema: JsonSchema, filling: Filling = 'defaults'): ArgumentCheck => compileSchema(schema, filling).check;
+export const compileArguments = (schema: JsonSchema, reading: Reading = WRITTEN): ArgumentCheck => compileSchema(schema, reading).check;
 
 /** Compiles a schema; `fills` says whether the check may fill anything in. */
-export function compileSchema(schema: JsonSchema, filling: Filling): { check: ArgumentCheck; fills: boolean } {
+export function compileSchema(schema: JsonSchema, { filling, assertsFormats }: Reading): { check: ArgumentCheck; fills: boolean } {
 	if (schema['type'] !== 'object') throw invalid('/parameters/type', 'parameters must be a JSON Schema with "type": "object" at its root.');
-	const accepts = compile(schema, '/parameters');
+	const accepts = compile(schema, '/parameters', assertsFormats);
 	const fill = gapFiller(schema, filling);
 	const errorsIn = (args: JsonObject): ErrorObject[] => {
 		fill?.(args);
@@ -60,7 +70,7 @@ export type OutputCheck = (data: Json) => ErrorDetail[];
 
 /** Compiles an output schema, by which nothing is filled in or mended. @throws validation_failed when it is not a usable JSON Schema */
 export function compileOutput(schema: JsonSchema): OutputCheck {
-	const accepts = compile(schema, '/outputSchema');
+	const accepts = compile(schema, '/outputSchema', true);
 	return (data) => {
 		if (accepts(data)) return [];
 		const { errors } = accepts;
@@ -77,11 +87,11 @@ function describeOutput(error: ErrorObject, data: Json): ErrorDetail {
 	return { path: at, message: describeValue(error, data) };
 }
 
-function compile(schema: JsonSchema, at: string): ValidateFunction {
+function compile(schema: JsonSchema, at: string, assertsFormats: boolean): ValidateFunction {
 	try {
 		grammar ??= new Ajv2020({ strict: false, logger: false });
 		if (!grammar.validateSchema(schema)) throw misspelt(grammar.errors?.[0], at);
-		return createAjv(JSON.stringify(schema)).compile(schema);
+		return createAjv(JSON.stringify(schema), assertsFormats).compile(schema);
 	} catch (cause) {
 		if (cause instanceof GatewayError) throw cause;
 		const message = cause instanceof RangeError ? 'it nests or lists too much.' : cause instanceof Error ? cause.message : String(cause);
@@ -106,7 +116,7 @@ const MULTIPLE_OF: FuncKeywordDefinition = {
 	error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
 };
 
-function createAjv(text: string): Ajv2020 {
+function createAjv(text: string, assertsFormats: boolean): Ajv2020 {
 	const patterns = new Map<string, LinearRegExp>();
 	// Patterns are attacker-controlled. Ajv calls the engine like `RegExp`, and prints `code` only when it writes a module, which is never
 	// done.
@@ -129,10 +139,12 @@ function createAjv(text: string): Ajv2020 {
 		ownProperties: true,
 		// A schema that is inlined for each reference would be compiled for each one.
 		inlineRefs: false,
+		validateFormats: assertsFormats,
 		// `test` is all that Ajv calls on the engine's result. Optimizing the code takes longer than running it unoptimized.
 		code: { regExp: regExp as never, optimize: false },
 	});
 	if (text.includes('multipleOf')) ajv.removeKeyword('multipleOf').addKeyword(MULTIPLE_OF);
+	if (!assertsFormats) return ajv;
 	(addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
 	return boundFormats(ajv);
 }

@@ -2,7 +2,7 @@
 
 import type { ErrorCode, ErrorDetail } from '../contract/errors.ts';
 import type { JsonSchema } from '../contract/nouns.ts';
-import type { Filling } from './gaps.ts';
+import type { Reading } from './compile.ts';
 
 /** Data that a thread gets at its start. */
 export interface ThreadData {
@@ -16,7 +16,7 @@ export type CheckTask =
 	/** Checks whether the schema is usable. */
 	| { type: 'admit'; schema: JsonSchema }
 	/** `schema` is null when the thread may have it cached by its key. `args` are JSON text. */
-	| { type: 'check'; key: string; schema: SchemaSource | null; filling: Filling; args: string }
+	| { type: 'check'; key: string; schema: SchemaSource | null; reading: Reading; args: string }
 	/** Checks the data of a result, as JSON text, against its output schema. */
 	| { type: 'output'; key: string; schema: { schema: JsonSchema } | null; data: string }
 	/** Hides what the patterns find in JSON texts, of which no more than `maxChars` are needed. */

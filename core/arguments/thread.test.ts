@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileCacheFolder } from '../process/compile-cache.ts';
+import { WRITTEN } from './compile.ts';
 import type { CheckTask } from './messages.ts';
 import { CheckThread } from './thread.ts';
 
 const properties = Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`p${index}`, { type: 'integer', maximum: index }]));
 const schema = { type: 'object', properties };
-const check: CheckTask = { type: 'check', key: 'k', schema: { schema }, filling: 'defaults', args: '{"p1":2}' };
+const check: CheckTask = { type: 'check', key: 'k', schema: { schema }, reading: WRITTEN, args: '{"p1":2}' };
 
 test('a schema that takes longer to compile than a check may take is compiled, and checks', async () => {
 	const thread = new CheckThread({ compileCache: compileCacheFolder(), does: 'checks' }, { compiling: 60_000, checking: 60 });

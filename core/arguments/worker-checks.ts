@@ -5,10 +5,9 @@ import { parentPort } from 'node:worker_threads';
 import { asGatewayError, invalid } from '../contract/errors.ts';
 import type { Json, JsonObject, JsonSchema } from '../contract/nouns.ts';
 import { SizedCache } from '../kit/sized-cache.ts';
-import { type ArgumentCheck, compileOutput, compileSchema, type OutputCheck } from './compile.ts';
+import { type ArgumentCheck, compileOutput, compileSchema, type OutputCheck, type Reading, WRITTEN } from './compile.ts';
 import { withoutFilled } from './filled.ts';
 import { flatten } from './flat.ts';
-import type { Filling } from './gaps.ts';
 import { assertBounded } from './looks.ts';
 import type { CheckAnswer, CheckTask, FromThread, SchemaSource } from './messages.ts';
 import { bytesOf, measureSize } from './size.ts';
@@ -25,14 +24,14 @@ const outputs = new SizedCache<OutputCheck>(CACHE_BYTES / 4);
 function answer(task: Exclude<CheckTask, { type: 'redact' }>): CheckAnswer {
 	if (task.type === 'admit') {
 		assertBounded(task.schema, POINTER);
-		compileSchema(task.schema, 'defaults');
+		compileSchema(task.schema, WRITTEN);
 		return { type: 'admitted' };
 	}
 	if (task.type === 'output') return answerOutput(task);
-	const { key, schema, filling, args } = task;
+	const { key, schema, reading, args } = task;
 	const known = compiled.get(key);
 	if (!known && schema === null) return { type: 'unknown' };
-	const check = known ?? remember(key, schema ? read(schema) : {}, filling);
+	const check = known ?? remember(key, schema ? read(schema) : {}, reading);
 	// The main thread serialised an object.
 	const value = JSON.parse(args) as JsonObject;
 	const faults = check(value);
@@ -61,8 +60,8 @@ function read(source: SchemaSource): JsonSchema {
 	return flat.parameters;
 }
 
-function remember(key: string, schema: JsonSchema, filling: Filling): ArgumentCheck {
-	const { check } = compileSchema(schema, filling);
+function remember(key: string, schema: JsonSchema, reading: Reading): ArgumentCheck {
+	const { check } = compileSchema(schema, reading);
 	compiled.put(key, check, bytesOf(measureSize(schema, POINTER)));
 	send({ type: 'compiled' });
 	return check;

@@ -238,6 +238,8 @@ export interface ToolExecutor<C = unknown, O = unknown> extends Base<C, O> {
 	kind: 'executor';
 	/** Whether `POST …/tools` may name the executor as `type`. */
 	creatable?: boolean;
+	/** Whether `format` of an API's schema is checked, since the wire has no form for other values. Otherwise servers decide what they accept. */
+	assertsFormats?: boolean;
 	/** Checks what the schema cannot, such as an address or syntax, when a tool is saved. @throws validation_failed, egress_refused */
 	check?(config: C, context: SaveContext<O>): Promise<void>;
 	/**

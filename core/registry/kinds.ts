@@ -103,7 +103,7 @@ export const KINDS: { readonly [K in Kind]: KindEntry<Kinds[K]> } = {
 		inRows: true,
 		members: {
 			...{ creatable: Joi.boolean(), check, agent: code, execute: must, preview: code, sandbox: lentSandbox },
-			deadlineMs: positive.max(3_600_000),
+			...{ assertsFormats: Joi.boolean(), deadlineMs: positive.max(3_600_000) },
 		},
 	},
 	provider: {

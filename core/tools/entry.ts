@@ -80,6 +80,7 @@ export function toolEntry(row: ToolRow, around: EntryAround, { registry, secrets
 		tool: describeTool(row, around, filled),
 		whole: wholeOf(row, filled, () => services().store),
 		filled,
+		assertsFormats: row.apiId === null || registry.get('executor', row.executor)?.assertsFormats === true,
 		flattened: row.flattened,
 		api: deepFreeze(around.api),
 		credentials: around.credentials,

@@ -36,6 +36,8 @@ const INT64: JsonObject = { type: ['string', 'integer'], pattern: '^-?[0-9]+$' }
 const UINT64: JsonObject = { type: ['string', 'integer'], pattern: '^[0-9]+$', minimum: 0 };
 const FLOAT: JsonObject = { type: ['number', 'string'], pattern: '^(?:NaN|-?Infinity)$' };
 const BOOL: JsonObject = { type: 'boolean' };
+/** Times as the library reads them, which is stricter than the format: no small letters, no blank, minutes in a zone, nine digits. */
+const TIME = text({ format: 'date-time', pattern: 'T\\d\\d:\\d\\d:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)$' });
 const BYTES = text({ contentEncoding: 'base64' });
 
 const SCALARS: Readonly<Record<ScalarType, JsonObject>> = {
@@ -62,7 +64,7 @@ const orNull = (schema: JsonObject): JsonObject => ({ ...schema, type: [schema['
 const OWN_JSON: ReadonlyMap<string, JsonObject> = new Map(
 	Object.entries({
 		Any: { type: 'object', properties: { '@type': text({ description: 'type.googleapis.com/ and the full name of a message' }) } },
-		Timestamp: text({ format: 'date-time' }),
+		Timestamp: TIME,
 		Duration: text({ pattern: '^-?[0-9]+(?:\\.[0-9]{1,9})?s$', description: 'Seconds, such as 1.5s' }),
 		FieldMask: text({ description: 'Names of fields in lowerCamelCase, separated by commas' }),
 		Struct: { type: 'object' },

@@ -23,6 +23,7 @@ export default {
 	kind: 'executor',
 	api: 1,
 	name: 'grpc',
+	assertsFormats: true,
 	summary: 'Calls a method of a Protobuf service, by gRPC or by JSON over HTTP.',
 	spec: 'gRPC over HTTP/2; Protobuf JSON format; google.api.http',
 	config,

@@ -11,6 +11,7 @@ export default {
 	api: 1,
 	name: 'soap',
 	creatable: false,
+	assertsFormats: true,
 	summary: 'Calls an operation of a SOAP service: arguments are the members of its message.',
 	spec: 'SOAP 1.1; SOAP 1.2; WS-Security UsernameToken Profile 1.1.1',
 	config,

@@ -53,7 +53,10 @@ export const isTrue = (element: Pick<XmlElement, 'attributes'>, attribute: strin
 const WELL_KNOWN = /^https?:\/\/(?:www\.w3\.org|schemas\.xmlsoap\.org|docs\.oasis-open\.org|ws-i\.org|www\.ws-i\.org)(?:\/|$)/;
 export const isWellKnown = (uri: string): boolean => WELL_KNOWN.test(uri);
 
-export const show = ({ uri, local }: Name): string => quote(uri === '' ? local : `{${uri}}${local}`);
+/** Writes a name as arguments and results hold it. */
+export const clarkName = ({ uri, local }: Name): string => (uri === '' ? local : `{${uri}}${local}`);
+
+export const show = (name: Name): string => quote(clarkName(name));
 
 /** Whether a text is a name without a prefix (Namespaces in XML 1.0, production 4) that can be an object's own property. */
 export const isUsableName = (name: string): boolean => name !== '__proto__' && /^[\p{L}_][\p{L}\p{N}\p{M}_.\-·]{0,499}$/u.test(name);

@@ -1,8 +1,9 @@
 // Reads attributes of complex types (XML Schema Part 1, §3.2 and §3.6) as properties whose names begin with `@`.
 
-import { attributeOf, type XmlElement } from '../../../core/index.ts';
+import type { XmlElement } from '../../../core/index.ts';
 import { childrenOf, isEncoding, isUsableName, isWellKnown, type Name, nameIn, show, tokenOf, XML, XSD } from '../names.ts';
 import { type Components, type SchemaContext, unopened } from './components.ts';
+import { valueIn } from './facets.ts';
 import { builtIn, type SimpleType, type SimpleTypes } from './simple-types.ts';
 
 export interface AttributeUse {
@@ -61,35 +62,29 @@ function readAttribute(node: XmlElement, visit: Visit): AttributeUse[] {
 	// SOAP's encoding describes arrays by such attributes; `content.ts` reads them.
 	if (reference && isEncoding(reference.uri)) return [];
 	const use = tokenOf(node, 'use');
-	const common = {
+	const common = (type: SimpleType) => ({
+		type,
 		isRequired: use === 'required',
 		isProhibited: use === 'prohibited',
-		fixed: attributeOf(node, 'fixed'),
-		fallback: attributeOf(node, 'default'),
+		fixed: valueIn(node, 'fixed', type),
+		fallback: valueIn(node, 'default', type),
 		node,
-	};
-	if (reference?.uri === XML) return [{ ...common, name: reference, key: `@xml:${reference.local}`, type: stringType() }];
+	});
+	if (reference?.uri === XML) return [{ ...common(stringType()), name: reference, key: `@xml:${reference.local}` }];
 	const component = reference && visit.components.find('attribute', reference);
 	if (reference) {
 		if (!component && !isWellKnown(reference.uri)) visit.faults.add(`the attribute ${show(reference)} is not defined: it accepts anything`);
 		const type = component ? typeOf(component.node, { ...visit, schema: component.schema }) : stringType();
-		return [
-			{
-				...common,
-				fixed: common.fixed ?? (component ? attributeOf(component.node, 'fixed') : null),
-				name: reference,
-				key: `@${reference.local}`,
-				type,
-			},
-		];
+		const own = common(type);
+		const fixed = own.fixed ?? (component ? valueIn(component.node, 'fixed', type) : null);
+		return [{ ...own, fixed, name: reference, key: `@${reference.local}` }];
 	}
 	const form = tokenOf(node, 'form');
 	const isQualified = form === null ? visit.schema.attributesQualified : form === 'qualified';
 	const local = tokenOf(node, 'name') ?? '';
 	if (!isUsableName(local)) return [];
-	return [
-		{ ...common, name: { uri: isQualified ? visit.schema.targetNamespace : '', local }, key: `@${local}`, type: typeOf(node, visit) },
-	];
+	const name = { uri: isQualified ? visit.schema.targetNamespace : '', local };
+	return [{ ...common(typeOf(node, visit)), name, key: `@${local}` }];
 }
 
 function typeOf(node: XmlElement, { simpleTypes, schema, faults }: Visit): SimpleType {

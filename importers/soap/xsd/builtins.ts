@@ -25,6 +25,10 @@ const moment = (format: string, lexical: string, description: string): JsonObjec
 });
 const part = (lexical: string, description: string): JsonObject => ({ ...text(description), pattern: zoned(lexical) });
 
+/** The types of qualified names, whose prefixes mean nothing outside of their document. */
+export const NAMES: ReadonlySet<string> = new Set(['QName', 'NOTATION']);
+const NAME = 'A qualified name: {namespace}local, or local where it has no namespace.';
+
 /** Integers that a double holds exactly. */
 const safe = (minimum: number, maximum: number): JsonObject => ({ type: 'integer', minimum, maximum });
 /** Integers of which a double may lose digits, and which are therefore accepted as text, too. */
@@ -65,6 +69,8 @@ const REQUESTS: Readonly<Record<string, JsonObject>> = {
 	gMonthDay: part(`--${MONTH}-${DAY}`, 'A day of a month, such as --01-31.'),
 	gDay: part(`---${DAY}`, 'A day of any month, such as ---31.'),
 	duration: { ...text('A duration, such as P1DT12H.'), pattern: DURATION },
+	QName: text(NAME),
+	NOTATION: text(NAME),
 	anySimpleType: { type: ['string', 'number', 'boolean'] },
 };
 
@@ -82,8 +88,6 @@ export const STRINGS: ReadonlySet<string> = new Set([
 	'ID',
 	'IDREF',
 	'ENTITY',
-	'QName',
-	'NOTATION',
 	'anyURI',
 ]);
 
@@ -100,7 +104,7 @@ export function responseSchema(base: string): JsonObject {
 	if (base === 'boolean') return { type: ['boolean', 'string', 'null'] };
 	if (SAFE_INTEGERS.has(base)) return { type: ['integer', 'string', 'null'] };
 	if (base === 'float' || base === 'double') return { type: ['number', 'string', 'null'] };
-	return { type: ['string', 'null'] };
+	return { type: ['string', 'null'], ...(NAMES.has(base) && { description: NAME }) };
 }
 
 export const takesNumbers = (base: string): boolean => {

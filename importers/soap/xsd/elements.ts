@@ -1,8 +1,9 @@
 // Reads elements (XML Schema Part 1, §3.3): their names, types and occurrence.
 
-import { attributeOf, quote, type XmlElement } from '../../../core/index.ts';
+import { quote, type XmlElement } from '../../../core/index.ts';
 import { childrenOf, isEncoding, isTrue, isUsableName, isWellKnown, isXsd, type Name, nameIn, show, tokenOf, XSD } from '../names.ts';
 import type { Component, Components, SchemaContext } from './components.ts';
+import { valueIn } from './facets.ts';
 import { builtIn, type SimpleType, type SimpleTypes } from './simple-types.ts';
 import type { Definition } from './types.ts';
 
@@ -50,17 +51,21 @@ export function localElement(node: XmlElement, { min, max }: Occurrence, visit: 
 
 export type Defined = TypeContext & { faults: Set<string>; schema: SchemaContext };
 
+const TEXT = { base: 'string', isList: false };
+
 function elementOf(node: XmlElement, name: Name, visit: Defined): ElementUse {
+	const type = typeOf(node, visit);
+	const written = 'simple' in type ? type.simple : TEXT;
 	return {
 		of: 'element',
 		name,
 		key: name.local,
 		min: 1,
 		max: 1,
-		type: typeOf(node, visit),
+		type,
 		isNillable: isTrue(node, 'nillable'),
-		fixed: attributeOf(node, 'fixed'),
-		fallback: attributeOf(node, 'default'),
+		fixed: valueIn(node, 'fixed', written),
+		fallback: valueIn(node, 'default', written),
 		node,
 	};
 }

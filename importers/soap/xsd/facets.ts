@@ -1,8 +1,8 @@
 // Facets (XML Schema Part 2, §4.3) → keywords of JSON Schema. Facets without a counterpart are dropped, so schemas only get looser.
 
 import { attributeOf, cleanText, type Json, type JsonObject, patternFault, quote, type XmlElement } from '../../../core/index.ts';
-import { XSD } from '../names.ts';
-import { takesNumbers } from './builtins.ts';
+import { clarkName, nameIn, XSD } from '../names.ts';
+import { NAMES, takesNumbers } from './builtins.ts';
 import type { SimpleType } from './simple-types.ts';
 
 const LENGTHS: Readonly<Record<string, readonly ['min' | 'max', ...('min' | 'max')[]]>> = {
@@ -23,13 +23,19 @@ const MAX_VALUES = 2_000;
 /** The most characters of all values together, since every element of the type repeats them. */
 const MAX_VALUES_CHARS = 64 * 1024;
 
+/** Returns a value of the type that an attribute holds: a qualified name as `{namespace}local`. */
+export function valueIn(node: XmlElement, attribute: string, { base, isList }: Pick<SimpleType, 'base' | 'isList'>): string | null {
+	const name = NAMES.has(base) && !isList ? nameIn(node, attribute) : null;
+	return name ? clarkName(name) : attributeOf(node, attribute);
+}
+
 /** @param node `xs:restriction`. @param type the restricted type */
 export function readFacets(node: XmlElement, type: SimpleType, faults: Set<string>): JsonObject {
 	const keywords: JsonObject = {};
 	const values: string[] = [];
 	const patterns: string[] = [];
 	for (const facet of node.children) {
-		const value = facet.uri === XSD ? attributeOf(facet, 'value') : null;
+		const value = facet.uri === XSD ? valueIn(facet, 'value', type) : null;
 		if (value === null) continue;
 		if (facet.local === 'enumeration') values.push(value);
 		else if (facet.local === 'pattern') patterns.push(value);
@@ -72,8 +78,8 @@ function readEnumeration(values: string[], { base, isList }: SimpleType): JsonOb
 
 /** Joins the patterns of one restriction, which are alternatives. */
 function readPatterns(patterns: string[], { base, isList, schema }: SimpleType, faults: Set<string>): JsonObject {
-	// The pattern of a number restricts its text, not the JSON number.
-	if (patterns.length === 0 || isList || takesNumbers(base) || base === 'boolean') return {};
+	// The pattern of a number restricts its text, not the JSON number, and that of a qualified name its prefix.
+	if (patterns.length === 0 || isList || takesNumbers(base) || base === 'boolean' || NAMES.has(base)) return {};
 	const translated = patterns.map(translate);
 	const pattern = translated.some((one) => one === null) ? null : `^(?:${translated.join('|')})$`;
 	if (pattern !== null && pattern.length <= MAX_PATTERN_CHARS && patternFault(pattern) === null) return andPattern(schema, pattern);

@@ -2,7 +2,7 @@
 
 import type { JsonObject, XmlElement } from '../../../core/index.ts';
 import { childrenOf, isEncoding, isWellKnown, isXsd, keyOf, type Name, nameIn, show, tokenOf, XSD } from '../names.ts';
-import { isBuiltIn, LISTS, requestSchema, responseSchema } from './builtins.ts';
+import { isBuiltIn, LISTS, NAMES, requestSchema, responseSchema } from './builtins.ts';
 import type { Component, Components } from './components.ts';
 import { readFacets } from './facets.ts';
 
@@ -96,12 +96,14 @@ function restrict(type: SimpleType, node: XmlElement, faults: Set<string>): Simp
 	return { ...type, schema: { ...type.schema, ...readFacets(node, type, faults) } };
 }
 
-/** Makes a union, whose values are written as the given text, whichever member they belong to; null if it is too large. */
+/** Makes a union, whose values are written as the given text, whichever member they belong to, unless all are names; null if it is too large. */
 function unionOf(members: SimpleType[]): SimpleType | null {
 	const distinct = new Map(members.map(({ schema }) => [JSON.stringify(schema), schema]));
 	const schemas = [...distinct.values()];
 	if (schemas.length === 0 || schemas.length > MAX_MEMBERS || members.some(({ isList }) => isList)) return ANY;
 	if (distinct.keys().reduce((sum, { length }) => sum + length, 0) > MAX_UNION_CHARS) return null;
 	const [only] = schemas;
-	return { base: 'anySimpleType', isList: false, schema: schemas.length === 1 && only ? only : { anyOf: schemas } };
+	// Only names are written in another way than they are given.
+	const base = members.every((member) => NAMES.has(member.base)) ? 'QName' : 'anySimpleType';
+	return { base, isList: false, schema: schemas.length === 1 && only ? only : { anyOf: schemas } };
 }

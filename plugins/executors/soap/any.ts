@@ -30,7 +30,7 @@ export function* writeAnything(name: string, value: Json, context: AnyContext, i
 	const full = isGiven ? givenName(name, uri, at) : null;
 	const tag = full ? names.qualify(full.uri, full.local) : name;
 	if (value === null) return sizeBudget.spend(`<${tag} ${names.qualify(XSI, 'nil')}="true"/>`, at);
-	if (!isObject(value)) return sizeBudget.spend(`<${tag}>${yield* writeText('xs:string', value, at)}</${tag}>`, at);
+	if (!isObject(value)) return sizeBudget.spend(`<${tag}>${yield* writeText('xs:string', value, at, { names })}</${tag}>`, at);
 	const { attributes, content } = yield* writeMembers(value, { ...context, uri: full?.uri ?? uri });
 	if (content === '') return sizeBudget.spend(`<${tag}${attributes}/>`, at);
 	return sizeBudget.spend(`<${tag}${attributes}>`, at) + content + sizeBudget.spend(`</${tag}>`, at);
@@ -45,7 +45,8 @@ function* writeMembers(members: JsonObject, context: AnyContext): Steps<{ attrib
 		const at = pointer(context.at, key);
 		if (key === '@xsi:type') parts.attributes += givenType(value, at, names);
 		else if (key.startsWith('@')) parts.attributes += yield* givenAttribute(key, value, at, names);
-		else if (key === '$value') parts.content += value === null ? '' : sizeBudget.spend(yield* writeText('xs:string', value, at), at);
+		else if (key === '$value')
+			parts.content += value === null ? '' : sizeBudget.spend(yield* writeText('xs:string', value, at, { names }), at);
 		else parts.content += yield* writeAnything(key, value, { ...context, at }, true);
 	}
 	return parts;
@@ -62,7 +63,7 @@ export function givenType(value: Json, at: string, names: Names): string {
 function* givenAttribute(key: string, value: Json, at: string, names: Names): Steps<string> {
 	if (value === null) return '';
 	const { uri, local } = givenName(key.slice(1), '', at);
-	return ` ${names.qualify(uri, local)}="${yield* writeText('xs:string', value, at, escapeXmlAttribute)}"`;
+	return ` ${names.qualify(uri, local)}="${yield* writeText('xs:string', value, at, { names, escaped: escapeXmlAttribute })}"`;
 }
 
 /** Members that are to be written, with their names: to list a hundred thousand takes some 20 ms, so it is done once. */
@@ -92,7 +93,7 @@ export function* writeAttributes(
 		const value = members[key] ?? attribute.fixed;
 		if (value === undefined || value === null) continue;
 		const tag = names.qualify(uriOf(attribute.ns), attribute.name);
-		written += ` ${tag}="${yield* writeText(attribute.type, value, pointer(at, key), escapeXmlAttribute)}"`;
+		written += ` ${tag}="${yield* writeText(attribute.type, value, pointer(at, key), { names, escaped: escapeXmlAttribute })}"`;
 	}
 	for (const [index, key] of given.entries()) {
 		if (endsStep(index)) yield;

@@ -1,6 +1,6 @@
 // Names on the wire: prefixes for the namespaces of one envelope, and names that come from arguments.
 
-import { escapeXmlAttribute, invalid, isNcName, pointerToken, xmlText } from '../../../core/index.ts';
+import { escapeXmlAttribute, invalid, isNcName, type Json, pointerToken, xmlText } from '../../../core/index.ts';
 
 export const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
 export const XSD = 'http://www.w3.org/2001/XMLSchema';
@@ -50,12 +50,25 @@ export function createNames(): Names {
 	};
 }
 
+interface GivenName {
+	uri: string;
+	local: string;
+}
+
 /** Reads a name that comes from an argument, as `local` or `{namespace}local`. @throws validation_failed if it is not valid in XML */
-export function givenName(name: string, uri: string, at: string): { uri: string; local: string } {
+export const givenName = (name: string, uri: string, at: string): GivenName =>
+	readName(name, uri, at, 'have a name that is valid in XML, such as "item" or "{urn:shop}item"');
+
+/** Writes a value that is a name, with a declared prefix. @throws validation_failed */
+export function writeName(value: Json, at: string, names: Names): string {
+	const { uri, local } = readName(typeof value === 'string' ? value.trim() : '', '', at, 'be a qualified name: "item" or "{urn:shop}item"');
+	return names.qualify(uri, local);
+}
+
+function readName(name: string, uri: string, at: string, expected: string): GivenName {
 	const [, given, local] = CLARK.exec(name) ?? [null, uri, name];
 	// Declarations of namespaces are the envelope's own (Namespaces in XML 1.0, §3).
-	if (local === undefined || !isNcName(local) || local === 'xmlns' || given === XMLNS)
-		throw invalid(at, `${at} must have a name that is valid in XML, such as "item" or "{urn:shop}item".`);
+	if (local === undefined || !isNcName(local) || local === 'xmlns' || given === XMLNS) throw invalid(at, `${at} must ${expected}.`);
 	return { uri: xmlText(given ?? uri, at), local };
 }
 

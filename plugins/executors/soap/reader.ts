@@ -5,7 +5,7 @@ import type { SoapConfig } from './config.ts';
 import { type AttributeModel, attributeKey, type ElementModel, elementsOf, keyOf, type TypeModel } from './model.ts';
 import { ENCODINGS, ENVELOPES, XML, XSD, XSI } from './names.ts';
 import type { Steps } from './steps.ts';
-import { isListType, readText } from './text.ts';
+import { isListType, isNameType, readText } from './text.ts';
 import { typeNamed, uriOf } from './writer.ts';
 
 export interface Reading {
@@ -79,7 +79,7 @@ export function* readElement(type: string, written: XmlElement, reading: Reading
 	if (element !== written) return yield* readElement(type, element, reading, depth + 1);
 	if (isNil(element)) return null;
 	if (type === 'xs:anyType') return yield* readAnything(element, reading, depth);
-	if (type.startsWith('xs:')) return yield* readValue(type, characters(element, reading), reading);
+	if (type.startsWith('xs:')) return yield* readValue(type, characters(element, reading), element, reading);
 	return yield* readComplex(typeNamed(type, reading), element, reading, depth);
 }
 
@@ -92,15 +92,23 @@ function isStepOver(reading: Reading, nodes = 1): boolean {
 	return true;
 }
 
-/** Reads a text; each item of a list counts as an element does. */
-function* readValue(type: string, text: string, reading: Reading): Steps<Json> {
-	if (!isListType(type)) return readText(type, text);
+/** Reads a text in the scope of its element; each item of a list counts as an element does. */
+function* readValue(type: string, text: string, within: XmlElement, reading: Reading): Steps<Json> {
+	if (!isListType(type)) return readScalar(type, text, within, reading);
 	const items: Json[] = [];
 	for (const [item] of text.matchAll(/\S+/g)) {
 		if (isStepOver(reading)) yield;
-		items.push(readText(type, item));
+		items.push(readScalar(type, item, within, reading));
 	}
 	return items;
+}
+
+function readScalar(type: string, text: string, within: XmlElement, reading: Reading): Json {
+	const name = isNameType(type) ? resolveName(text, within) : null;
+	if (name === null || name.uri === '') return readText(type, text);
+	// Each name repeats its namespace.
+	spend(name.uri.length, reading);
+	return `{${name.uri}}${name.local}`;
 }
 
 function spend(chars: number, { budget }: Reading): void {
@@ -152,7 +160,7 @@ function* readComplex(declared: TypeModel, element: XmlElement, reading: Reading
 	yield* readAttributes(type, element, reading, result);
 	const text = characters(element, reading);
 	if (type.text !== undefined && (type.of === undefined || text.trim() !== ''))
-		result.put('$value', yield* readValue(type.text, text, reading), false);
+		result.put('$value', yield* readValue(type.text, text, element, reading), false);
 	else if (type.text === undefined && text.trim() !== '') result.put('$value', text.trim(), false);
 	const find = finderOf(type, reading);
 	for (const child of element.children) {
@@ -198,7 +206,7 @@ function* readAttributes(type: TypeModel, element: XmlElement, reading: Reading,
 		if (SCHEMELESS.has(uri) || (reading.referred !== null && uri === '' && (local === 'id' || local === 'href'))) continue;
 		const model = known.get(nameKey(uri, local)) ?? known.get(local);
 		const key = model ? attributeKey(model) : `@${uri === XML ? 'xml:' : ''}${local}`;
-		result.put(key, model ? yield* readValue(model.type, value, reading) : value, false);
+		result.put(key, model ? yield* readValue(model.type, value, element, reading) : value, false);
 	}
 }
 
@@ -240,7 +248,7 @@ export function* readAnything(element: XmlElement, reading: Reading, depth = 0):
 		if (child.uri !== XOP) result.put(child.local, yield* readElement('xs:anyType', child, reading, depth + 1), false);
 	}
 	const text = characters(element, reading);
-	if (result.isEmpty) return readText(builtInType(element), text);
+	if (result.isEmpty) return readScalar(builtInType(element), text, element, reading);
 	if (text.trim() !== '') result.put('$value', text.trim(), false);
 	return result.json;
 }

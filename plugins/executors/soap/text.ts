@@ -1,6 +1,7 @@
 // Converts between JSON and the texts of XML Schema's built-in types (Part 2, §3), without losing digits.
 
 import { escapeXml, invalid, type Json, xmlDecimal, xmlScalar } from '../../../core/index.ts';
+import { type Names, writeName } from './names.ts';
 import { endsStep, type Steps } from './steps.ts';
 
 const INTEGERS = new Set(['byte', 'short', 'int', 'unsignedByte', 'unsignedShort', 'unsignedInt']);
@@ -8,9 +9,12 @@ const FLOATS = new Set(['float', 'double']);
 const MOMENTS = new Set(['dateTime', 'time']);
 /** The dates and times of JSON Schema's formats: RFC 3339 and slightly more. */
 const MOMENT = /^(?:(\d{4}-\d\d-\d\d)[Tt\s])?(\d\d:\d\d:\d\d(?:\.\d+)?)(?:([Zz])|([+-]\d\d):?(\d\d)?)?$/;
+/** Types of qualified names (§3.2.18, §3.2.19), whose prefixes are resolved where they stand. */
+const NAMES = new Set(['QName', 'NOTATION']);
 /** Types in which white space is significant. */
 const VERBATIM = new Set(['string', 'anySimpleType', 'anyType']);
 
+export const isNameType = (type: string): boolean => NAMES.has(baseOf(type));
 export const isListType = (type: string): boolean => type.endsWith('*');
 const baseOf = (type: string): string => type.replace(/^xs:|\*$/g, '');
 
@@ -19,9 +23,14 @@ const PIECE_CHARS = 16 * 1024;
 /** A longer text is a step of its own. */
 const SHORT_CHARS = 1024;
 
+interface Around {
+	names: Names;
+	escaped?: (text: string) => string;
+}
+
 /** Writes a value, escaped. @param at JSON pointer of the value in the arguments. @throws validation_failed */
-export function* writeText(type: string, value: Json, at: string, escaped: (text: string) => string = escapeXml): Steps<string> {
-	const text = isListType(type) ? yield* writeList(baseOf(type), value, at) : writeScalar(baseOf(type), value, at);
+export function* writeText(type: string, value: Json, at: string, { names, escaped = escapeXml }: Around): Steps<string> {
+	const text = isListType(type) ? yield* writeList(baseOf(type), value, at, names) : writeScalar(baseOf(type), value, at, names);
 	if (text.length <= SHORT_CHARS) return escaped(text);
 	let written = '';
 	for (let from = 0; from < text.length; from += PIECE_CHARS) {
@@ -31,11 +40,11 @@ export function* writeText(type: string, value: Json, at: string, escaped: (text
 	return written;
 }
 
-function* writeList(base: string, value: Json, at: string): Steps<string> {
+function* writeList(base: string, value: Json, at: string, names: Names): Steps<string> {
 	let written = '';
 	for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
 		if (endsStep(index)) yield;
-		const text = listItem(writeScalar(base, item, `${at}/${index}`), `${at}/${index}`);
+		const text = listItem(writeScalar(base, item, `${at}/${index}`, names), `${at}/${index}`);
 		written += index === 0 ? text : ` ${text}`;
 	}
 	return written;
@@ -47,7 +56,8 @@ function listItem(text: string, at: string): string {
 	return text;
 }
 
-function writeScalar(base: string, value: Json, at: string): string {
+function writeScalar(base: string, value: Json, at: string, names: Names): string {
+	if (NAMES.has(base)) return writeName(value, at, names);
 	if (typeof value === 'number') return writeNumber(base, value, at);
 	return xmlScalar(typeof value === 'string' && MOMENTS.has(base) ? writeMoment(value) : value, at);
 }

@@ -54,7 +54,7 @@ export function* writeElement(element: ElementModel, value: Json, at: string, wr
 	if (element.type === 'xs:anyType') return yield* writeAnything(tag, value, { at, uri: uriOf(element.ns, writing), names, sizeBudget });
 	if (element.type.startsWith('xs:')) {
 		const type = isEncoded ? ` ${names.qualify(XSI, 'type')}="${names.qualify(XSD, element.type.replace(/^xs:|\*$/g, ''))}"` : '';
-		return sizeBudget.spend(`<${tag}${extra}${type}>${yield* writeText(element.type, value, at)}</${tag}>`, at);
+		return sizeBudget.spend(`<${tag}${extra}${type}>${yield* writeText(element.type, value, at, writing)}</${tag}>`, at);
 	}
 	const type = typeNamed(element.type, writing);
 	if (type.array) return yield* writeArray(type.array, tag, value, at, writing);
@@ -96,9 +96,9 @@ function membersOf(value: Json, at: string): JsonObject {
 	throw invalid(at, `${at || '/'} must be an object.`);
 }
 
-function* writeValue({ text = 'xs:string' }: TypeModel, value: Json, at: string, { sizeBudget }: Writing): Steps<string> {
+function* writeValue({ text = 'xs:string' }: TypeModel, value: Json, at: string, { names, sizeBudget }: Writing): Steps<string> {
 	const place = pointer(at, '$value');
-	return value === null ? '' : sizeBudget.spend(yield* writeText(text, value, place), place);
+	return value === null ? '' : sizeBudget.spend(yield* writeText(text, value, place, { names }), place);
 }
 
 /** Returns the type itself, or the one that `@xsi:type` names. */

@@ -7,6 +7,7 @@ import { asGatewayError, type OutboundRequest, type ToolResult } from '../../../
 import { loopbackCall, recorder } from '../../../test/helpers/executor.ts';
 import { httpUpstream } from '../../../test/helpers/upstream.ts';
 import http from './index.ts';
+import { readResponse } from './response.ts';
 
 interface Answer {
 	status?: number;
@@ -62,6 +63,26 @@ for (const status of [300, 301, 302, 307, 399])
 		assert.equal(isError, true);
 		assert.match(JSON.stringify(content), new RegExp(`HTTP ${status}.*gone`));
 	});
+
+test('An answer without a body tells where it leads, and nothing else of its headers', async (t) => {
+	for (const [status, headers] of [
+		[201, { location: '/orders/7' }],
+		[202, { 'operation-location': 'https://api.example/jobs/1' }],
+		[204, { 'content-location': '/orders/7', location: '/orders' }],
+	] as const) {
+		const told = { status, headers };
+		const result = await answer(t, { status, headers: { ...headers, etag: '"7"', 'set-cookie': 'sid=1' } }, 'POST');
+		assert.deepEqual(result.structured, told);
+		assert.deepEqual(result.content, text(JSON.stringify(told)));
+	}
+	const withBody = await answer(t, { status: 201, type: 'application/json', body: '{"id":7}', headers: { location: '/orders/7' } }, 'POST');
+	assert.deepEqual(withBody, { content: text('{"id":7}'), structured: { id: 7 } });
+	const empty = { url: 'https://api.example/orders', status: 201, headers: { location: '/orders/7?key=s3cret' }, body: Buffer.alloc(0) };
+	const promised = await readResponse(empty, { method: 'POST', schema: { type: 'object', required: ['id'] }, secrets: ['s3cret'] });
+	assert.equal(promised.structured, undefined, 'the schema of a body is not broken');
+	assert.match(JSON.stringify(promised), /orders\/7\?key=/);
+	assert.doesNotMatch(JSON.stringify(promised), /s3cret/);
+});
 
 test('The headers are the answer to HEAD, and to OPTIONS without content, except those meant for the holder of the credential', async (t) => {
 	const headers = { etag: '"7"', allow: 'GET, HEAD', 'set-cookie': 'sid=1', 'www-authenticate': 'Basic' };

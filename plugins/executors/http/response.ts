@@ -1,4 +1,4 @@
-// Turns an upstream's answer into a tool's result: JSON as data, text as text, the rest as a file. Headers are left out.
+// Turns an upstream's answer into a tool's result: JSON as data, text as text, the rest as a file. Headers are left out where there is a body.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -34,24 +34,31 @@ const OF_HEADERS: ReadonlySet<string> = new Set(['HEAD', 'OPTIONS']);
 /** Headers that are meant only for the holder of the credential. */
 const KEPT_BACK = /^(?:set-cookie2?|www-authenticate|proxy-authenticate|authentication-info)$/i;
 
+/** Headers by which an answer without a body names what was made, or where its state is found (RFC 9110 §8.7, §10.2.2; Azure's 202). */
+const PLACES: ReadonlySet<string> = new Set(['location', 'content-location', 'operation-location']);
+
 export async function readResponse(response: OutboundResponse, { method, schema, secrets }: Reading): Promise<ToolResult> {
 	const { status, body } = response;
 	const contentType = response.headers['content-type'] ?? '';
 	// A redirect that was not followed is a failure; 304 is not a redirect (RFC 9110 §15.4.5).
 	if (status >= 300 && status !== 304) return failedResult(response, secrets);
-	if (body.length === 0) return OF_HEADERS.has(method) ? headerResult(response, secrets) : textResult(statusLine(status));
+	if (body.length === 0) return emptyResult(response, { method, schema, secrets });
 	const isUnnamed = contentType === '' && !body.includes(0) && isUtf8(body);
 	if (!isUnnamed && !isJsonType(contentType) && !isTextType(contentType)) return binary(contentType, response);
 	const text = withoutSecrets(await decodeTextGradually(body, contentType), secrets);
 	return isTextType(contentType) && !isJsonType(contentType) ? textResult(text) : jsonResult(text, schema);
 }
 
-function headerResult({ status, headers }: OutboundResponse, secrets: readonly string[]): ToolResult {
+function emptyResult({ status, headers }: OutboundResponse, { method, schema, secrets }: Reading): ToolResult {
+	const isOfHeaders = OF_HEADERS.has(method);
 	const shown = Object.entries(headers)
-		.filter(([name]) => !KEPT_BACK.test(name))
+		.filter(([name]) => (isOfHeaders ? !KEPT_BACK.test(name) : PLACES.has(name)))
 		.map(([name, value]): [string, string] => [name, withoutSecrets(value, secrets)]);
+	if (!isOfHeaders && shown.length === 0) return textResult(statusLine(status));
 	const structured = { status, headers: Object.fromEntries(shown) };
-	return { content: [{ type: 'text', text: JSON.stringify(structured) }], structured };
+	const content: ToolResult['content'] = [{ type: 'text', text: JSON.stringify(structured) }];
+	// Data would have to fit the schema of a body.
+	return isOfHeaders || schema === null ? { content, structured } : { content };
 }
 
 function isUtf8(body: Buffer): boolean {

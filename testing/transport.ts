@@ -107,6 +107,13 @@ export function transportContract(adapter: TransportAdapter, options: TransportO
 			}
 		});
 
+		test('what its client cannot do is no fault of the service', () => {
+			const details = [{ path: 'client/elicitation', message: 'is needed.' }];
+			const error = new GatewayError('not_implemented', 'A sentence.', { details });
+			const reply = adapter.fail?.(error, fakeRequest(), frozen(parsed(fixture, options.config)), sampleGateway()) ?? error;
+			assert.ok(reply.status < 500, `${reply.status}`);
+		});
+
 		if (isSecretive(adapter))
 			test('a secret of the config is in no answer, refusal or line of the log', async () => {
 				for (const { config, operator, texts } of await plantedFor(adapter, options.secretConfig ?? options.config, options.operator))

@@ -27,8 +27,6 @@ const SERVER_KEY = 'io.modelcontextprotocol/serverInfo';
 const LIST_TTL_MS = 60_000;
 /** Lists differ by credential: a shared cache "MUST NOT" keep what is `private` (utilities, "Caching"). */
 const CACHEABLE = { ttlMs: LIST_TTL_MS, cacheScope: 'private' };
-/** `ErrorDetail.path` by which an executor names an ability of the client that it needs and does not have. */
-const CLIENT_ABILITY = 'client/';
 
 /** The body decides; where it names no version, the header does. */
 export const isModern = (params: JsonObject, headers: Incoming['headers']): boolean =>
@@ -119,10 +117,7 @@ function checkHeader(headers: Incoming['headers'], name: string, expected: strin
  */
 function missingAbility(error: GatewayError, { params }: RequestMessage): ProtocolError | null {
 	const declared = metaOf(params)[CAPABILITIES_KEY];
-	const missing = error.details
-		.filter(({ path }) => error.code === 'not_implemented' && path.startsWith(CLIENT_ABILITY))
-		.map(({ path }) => path.slice(CLIENT_ABILITY.length))
-		.filter((name) => !(isObject(declared) && Object.hasOwn(declared, name)));
+	const missing = error.lackedAbilities.filter((name) => !(isObject(declared) && Object.hasOwn(declared, name)));
 	if (missing.length === 0) return null;
 	return new ProtocolError(CODES.missingClientCapability, error.message, {
 		status: 400,

@@ -8,17 +8,13 @@ const NAMES: Partial<Record<ErrorCode, string>> = {
 	...{ validation_failed: 'INVALID_PARAMS', tool_not_found: 'TOOL_NOT_FOUND', unauthorized: 'UNAUTHORIZED', rate_limited: 'RATE_LIMITED' },
 	...{ upstream_failed: 'EXECUTION_FAILED', upstream_timeout: 'EXECUTION_TIMEOUT' },
 };
-/** The status of what a tool needs and no client of this protocol can do. */
-const UNABLE = 422;
 
 const nameOf = (code: ErrorCode | 'execution_failed'): string =>
 	(code === 'execution_failed' ? undefined : NAMES[code]) ?? code.toUpperCase();
 
 export function fail({ code, message, details, status }: GatewayError): Reply {
 	const shown = details.map((detail) => ({ path: detail.path, message: detail.message }));
-	// The service is not at fault for an ability that clients lack.
-	const isOfClient = code === 'not_implemented' && details.some(({ path }) => path.startsWith('client/'));
-	return errorReply(isOfClient ? UNABLE : status, nameOf(code), message, shown.length > 0 ? { details: shown } : {});
+	return errorReply(status, nameOf(code), message, shown.length > 0 ? { details: shown } : {});
 }
 
 /** The answer for a run that failed. */

@@ -33,7 +33,7 @@ export const ERRORS: Readonly<Record<ErrorCode, number>> = TABLE;
 
 /**
  * One fault of an input. `path` is a JSON pointer into the body, or `query/name`, `header/name`, `path/name`; for a description that
- * cannot be read, the position in it.
+ * cannot be read, the position in it; `client/<ability>` for what the client cannot do.
  */
 export interface ErrorDetail {
 	path: string;
@@ -66,8 +66,16 @@ export class GatewayError extends Error {
 		this.more = options.more ?? {};
 	}
 
+	/** The abilities that its client lacks for what it asked, by the details `client/<ability>` of a `not_implemented`. */
+	get lackedAbilities(): string[] {
+		// A plugin's error may bring anything.
+		const paths = this.details.flatMap((detail: ErrorDetail | null) => (typeof detail?.path === 'string' ? [detail.path] : []));
+		return this.code === 'not_implemented' ? paths.flatMap((path) => /^client\/(.+)/.exec(path)?.[1] ?? []) : [];
+	}
+
+	/** 422 for what its client lacks, since the service is not at fault. */
 	get status(): number {
-		return ERRORS[this.code];
+		return this.lackedAbilities.length > 0 ? 422 : ERRORS[this.code];
 	}
 }
 

@@ -84,7 +84,7 @@ const ownOf = (organizationId: string, caller: Caller | null): { name: string; m
 	caller === null || caller.subject === 'anonymous' ? [] : [{ name: `caller:${organizationId}:${caller.subject}`, most: MOST_OF_CALLER }];
 
 /** The error of a transport or client that cannot ask. */
-const unaskable = (message: string): GatewayError =>
+export const unaskable = (message: string): GatewayError =>
 	new GatewayError('not_implemented', message, { details: [{ path: 'client/elicitation', message: 'is needed by this tool.' }] });
 
 /** Ends the run even if the executor catches the error and goes on: the client will send the call again. */

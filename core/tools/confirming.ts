@@ -2,10 +2,11 @@
 
 import { createHash } from 'node:crypto';
 import type { Answer, Asker, Question } from '../contract/asking.ts';
-import { asGatewayError, GatewayError } from '../contract/errors.ts';
+import { asGatewayError } from '../contract/errors.ts';
 import type { JsonObject, Tool } from '../contract/nouns.ts';
 import { cleanText, quote } from '../kit/clean-text.ts';
 import type { Confirming } from '../store/store.ts';
+import { unaskable } from './asking.ts';
 import { hintsOf } from './hints.ts';
 
 const MAX_SHOWN_CHARS = 2500;
@@ -25,7 +26,7 @@ export async function confirmed(
 	args: JsonObject,
 	{ asker, ask }: { asker: Asker | null | undefined; ask(question: Question): Promise<Answer> },
 ): Promise<boolean> {
-	if (!asker) throw unaskable('the client cannot ask its user');
+	if (!asker) throw unaskable('This tool runs only when the user confirms it, and the client cannot ask its user: it did not run.');
 	const answer = await ask(questionOf(tool, args, asker)).catch((thrown: unknown) => {
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'validation_failed') throw thrown;
@@ -34,11 +35,6 @@ export async function confirmed(
 	});
 	return answer.action === 'accept' && answer.content['run'] === true;
 }
-
-const unaskable = (why: string): GatewayError =>
-	new GatewayError('not_implemented', `This tool runs only when the user confirms it, and ${why}: it did not run.`, {
-		details: [{ path: 'client/elicitation', message: 'is needed by this tool.' }],
-	});
 
 function questionOf({ id, name, annotations }: Tool, args: JsonObject, asker: Asker): Question {
 	const shown = cleanText(JSON.stringify(args, null, 1), MAX_SHOWN_CHARS);

@@ -1,7 +1,7 @@
 // Tells the error tracker of answers of 5xx, each once.
 
 import type { Request, Server } from '@hapi/hapi';
-import { ERRORS, type GatewayError } from '../contract/errors.ts';
+import type { GatewayError } from '../contract/errors.ts';
 import type { Report } from './faults.ts';
 
 declare module '@hapi/hapi' {
@@ -16,7 +16,7 @@ declare module '@hapi/hapi' {
 
 /** Reports what a request failed with, if the answer is 5xx. @param thrown what led to the error */
 export function tellFault(error: GatewayError, thrown: unknown, request: Request): void {
-	if (ERRORS[error.code] >= 500) tell(request, { what: sentence(error.status), thrown, code: error.code, status: error.status });
+	if (error.status >= 500) tell(request, { what: sentence(error.status), thrown, code: error.code, status: error.status });
 }
 
 /** Reports 5xx that a plugin answered itself. */

@@ -117,6 +117,9 @@ test('the installer puts skills into the folders of three agents, finds changes,
 		for (const file of [`${name}/SKILL.md`, `${name}/references/get_pet.md`, `${name}/assets/tools.json`, 'house-rules/references/long.md'])
 			assert.ok(existsSync(join(home, agent, 'skills', file)), `${agent} ${file}`);
 	const prefix = name.toUpperCase().replaceAll('-', '_');
+	const { tools } = must(await account.get(`/gateways/${its.id}/tools`), 200).body.data;
+	const { gatewayToolId } = tools.find((one: { name: string }) => one.name === 'delete_pet');
+	must(await account.patch(`/gateways/${its.id}/tools/${gatewayToolId}`, { confirm: 'always' }), 200);
 	const skill = join(home, '.claude/skills', name);
 	const script = (args: string[], env = {}): Promise<Ran> => run(process.execPath, ['scripts/call.mjs', ...args], skill, env);
 	const called = await script(['get_pet', '{"petId":1}'], { [`${prefix}_API_KEY`]: key });
@@ -140,6 +143,12 @@ test('the installer puts skills into the folders of three agents, finds changes,
 		[['get_pet', '{'], {}, 2, /no JSON/],
 		[['get_pets'], {}, 2, /no tool "get_pets"/],
 		[['get_pet', '{"petId":404}'], { [`${prefix}_API_KEY`]: key }, 1, /EXECUTION_FAILED \(422\)/],
+		[
+			['delete_pet', '{"petId":1}'],
+			{ [`${prefix}_API_KEY`]: key },
+			1,
+			/\(422\): This tool runs only when the user confirms it.*did not run/,
+		],
 		[['get_pet', '{"petId":1}'], { [`${prefix}_URL`]: 'http://127.0.0.1:1/' }, 4, /cannot be reached/],
 		[['--nonsense'], {}, 2, /no option --nonsense/],
 	];

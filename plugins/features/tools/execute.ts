@@ -63,8 +63,8 @@ export const executeTool = (core: Core): ServerRoute =>
 		summary: 'Runs a tool once.',
 		description:
 			'A failed run is a result too, with `status: failed`. Invalid arguments are a 400. A dry run decrypts no ' +
-			'secret, requests no token and is not recorded; tools that cannot show their request get a 501. Whoever calls this decides by hand: ' +
-			'`confirm`, limits and `maxResultBytes` of assignments are those of gateways and do not hold here, and `annotations` of the tool ' +
+			'secret, requests no token and is not recorded; tools that cannot show their request get a 501, and those that ask their user a 422. ' +
+			'Whoever calls this decides by hand: `confirm`, limits and `maxResultBytes` of assignments are those of gateways and do not hold here, and `annotations` of the tool ' +
 			'are hints for models, which hold nothing back.',
 		need: 'tools:execute',
 		query: QUERY,

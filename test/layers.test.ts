@@ -119,7 +119,7 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
  * of a request, in one place with its span, descriptions that are read again, replies of JSON that is only read,
  * ids of requests in the order of time.
  */
-const MAX_LINES = 21_631;
+const MAX_LINES = 21_635;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));

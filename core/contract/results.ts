@@ -3,8 +3,11 @@
 import type { ErrorCode } from './errors.ts';
 import type { ContentBlock, ToolResult } from './nouns.ts';
 
-/** `error` says why a run failed; it is absent when the tool itself reported the failure in its content. */
-export type RunResult = ToolResult & { error?: { code: ErrorCode; message: string } };
+/**
+ * `error` says why a run failed; it is absent when the tool itself reported the failure in its content. `cut` is the label of a result that
+ * has more bytes than it may, which `content` has, too, and `structured` cannot have.
+ */
+export type RunResult = ToolResult & { error?: { code: ErrorCode; message: string }; cut?: string };
 
 /** A whole result, of which the caller was given the beginning. */
 export interface KeptResult {

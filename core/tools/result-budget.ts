@@ -1,7 +1,7 @@
 // Cuts a result to the bytes that its gateway or assignment allows, with a label that says so.
 
 import type { ContentBlock, Json, JsonSchema, ToolResult } from '../contract/nouns.ts';
-import type { KeptResult, ResultLink } from '../contract/results.ts';
+import type { KeptResult, ResultLink, RunResult } from '../contract/results.ts';
 import { grouped } from '../kit/clean-text.ts';
 import { cutJson } from '../kit/json-cut.ts';
 
@@ -17,7 +17,7 @@ export interface Budget {
 }
 
 /** Returns the result, or its beginning and a label where it has more bytes than it may. */
-export async function withinBudget(result: ToolResult, { maxBytes, schema, keep }: Budget): Promise<ToolResult> {
+export async function withinBudget(result: ToolResult, { maxBytes, schema, keep }: Budget): Promise<RunResult> {
 	const { content, structured, isError, ...rest } = result;
 	const bytes = Math.max(bytesOf(content), structured === undefined ? 0 : Buffer.byteLength(JSON.stringify(structured)));
 	if (bytes <= maxBytes) return result;
@@ -34,6 +34,7 @@ export async function withinBudget(result: ToolResult, { maxBytes, schema, keep 
 	return {
 		...rest,
 		content: [...begun, textBlock(label), ...(way.link ? [way.link] : [])],
+		cut: label,
 		...(data && { structured: data.structured }),
 		...((isError || isBroken) && { isError: true }),
 	};

@@ -143,6 +143,7 @@ describe('maxResultBytes', () => {
 		const cut = await (await callOf({ maxResultBytes: 2000 })).invoke(NAME, {});
 		const [begun = '', label = ''] = textsOf(cut);
 		assert.deepEqual(JSON.parse(begun), cut.structured);
+		assert.equal(cut.cut, label);
 		assert.ok(Buffer.byteLength(begun) <= 2000 && Buffer.byteLength(begun) > 1000, `${Buffer.byteLength(begun)}`);
 		const [is, of] = [Buffer.byteLength(begun), Buffer.byteLength(json)].map((bytes) => new Intl.NumberFormat('en').format(bytes));
 		assert.match(

@@ -97,7 +97,8 @@ const DESCRIBED: Readonly<Record<Role, (about: Describing) => JsonObject>> = {
 			'Runs JavaScript that calls the tools of this gateway, so that many calls cost one answer. The code is the body of an async function: ' +
 			`\`const issues = await tools.list_issues({ state: "open" }); return issues.length;\`. Each tool that ${names.search} finds is a function of \`tools\`, ` +
 			'`tools["any-name"]` where the name is no identifier; it takes one object of arguments, resolves with the structured answer (or its text), and ' +
-			`throws where the tool fails. Return a JSON value, and only what you need. Bounds: ${BOUNDS.timeoutMs / 1000} s, ${BOUNDS.maxCalls} calls of tools, ` +
+			'throws where the tool fails, or ran and has a larger answer than this gateway allows, which is never handed over in part. Return a JSON value, and only what you need. ' +
+			`Bounds: ${BOUNDS.timeoutMs / 1000} s, ${BOUNDS.maxCalls} calls of tools, ` +
 			`${BOUNDS.parallelCalls} at once. There are no modules, files and network.`,
 		inputSchema: objectOf({ code: { type: 'string', minLength: 1, description: 'The body of an async function' } }, ['code']),
 		annotations: { title: 'Run code', readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },

@@ -9,6 +9,8 @@ const TOOLS = ['add', 'list-all.pets', 'ask_first', 'picture'].map((name) => sam
 
 const run: RunTool = async (name, args, { asker, signal }) => {
 	if (name === 'add') return { content: [{ type: 'text', text: 'sum' }], structured: Number(args['a']) + Number(args['b']) };
+	if (args['much'])
+		return { content: [{ type: 'text', text: '[1]' }], structured: [1], cut: '[Cut: the first 3 of 900 bytes. Ask for less.]' };
 	if (name === 'picture') return { content: [{ type: 'image', data: 'AA==', mimeType: 'image/png' }] };
 	if (args['fail']) return { content: [{ type: 'text', text: 'HTTP 404 Not Found' }], isError: true };
 	if (args['wrong']) throw new GatewayError('validation_failed', '/wrong must be string, got number 5.');
@@ -41,6 +43,15 @@ test('what fails throws in its line: a tool, its arguments, a name that is not t
 	assert.match(await textOf('await tools.add(5)'), /takes one object of arguments/);
 	assert.match(await textOf('return 1 +'), /Line 1/);
 	assert.equal(await textOf('try { await tools.nothing() } catch { return "caught" }'), 'caught');
+});
+
+test('a part of a larger answer is not handed over: the code stops there, or asks for less', async () => {
+	const said = await textOf('return (await tools.list_all_pets({ much: true })).length');
+	assert.match(
+		said,
+		/list-all\.pets ran, and its answer is too large for this gateway: \[Cut: the first 3 of 900 bytes\. Ask for less\.\]/,
+	);
+	assert.equal(await textOf('try { return await tools.list_all_pets({ much: true }) } catch { return tools.list_all_pets() }'), 'Tom');
 });
 
 test('a tool that asks the user is refused with a sentence, in a client that could be asked, too', async () => {

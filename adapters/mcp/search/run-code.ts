@@ -9,6 +9,7 @@ import {
 	isObject,
 	type Json,
 	type JsonObject,
+	type RunResult,
 	type ToolResult,
 } from '../../../core/index.ts';
 import { nearestNames } from './search-tools.ts';
@@ -66,10 +67,11 @@ async function meantBy(asked: string, call: Call): Promise<string> {
 	return alike.length === 1 && alike[0] ? alike[0].name : asked;
 }
 
-/** The data of a result; its text where it has none, and all of its blocks where they are no texts. */
-function dataOf(name: string, { content, structured, isError }: ToolResult): Json {
+/** The data of a whole result; its text where it has none, and all of its blocks where they are no texts. Code would not see that a part is no whole. */
+function dataOf(name: string, { content, structured, isError, cut }: RunResult): Json {
 	const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
 	if (isError) throw new GatewayError('upstream_failed', `${name}: ${texts.join('\n')}`);
+	if (cut !== undefined) throw new GatewayError('payload_too_large', `${name} ran, and its answer is too large for this gateway: ${cut}`);
 	if (structured !== undefined) return structured;
 	return texts.length === content.length ? texts.join('\n') : { content: content as Json[] };
 }

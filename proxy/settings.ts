@@ -2,7 +2,7 @@
 
 import { readCredentials, type StoredLogin } from './credentials/file.ts';
 import { type GatewayName, readGatewayName, readServiceUrl, SERVICE_URL, UsageError } from './gateway/address.ts';
-import { LOG_IN } from './gateway/refusals.ts';
+import { howToLogIn } from './gateway/refusals.ts';
 
 export type Mode = 'skill-first' | 'full';
 
@@ -42,7 +42,7 @@ export function readSettings(args: readonly string[], env: Environment): Setting
 	let login = given === null ? loginAt(serviceUrl, env) : null;
 	const token = (): string => given ?? login?.token ?? '';
 	const loginOrganization = (): string | null => (gateway ? null : (login?.organization?.id ?? null));
-	if (token() === '') throw new UsageError(`There is no credential for ${serviceUrl}. ${LOG_IN}`);
+	if (token() === '') throw new UsageError(`There is no credential for ${serviceUrl}. ${howToLogIn(serviceUrl)}`);
 	if (/[^\x21-\x7e]/.test(token())) throw new UsageError('SVC_TOKEN has spaces or characters that no access key or token has.');
 	return {
 		serviceUrl,

@@ -2,7 +2,7 @@
 
 import { isOpenlyReadable, UsageError } from './gateway/address.ts';
 import { WrongType } from './gateway/catalog.ts';
-import { listOrganizations, namesOf, organizationId } from './gateway/organization.ts';
+import { listOrganizations, namesOf } from './gateway/organization.ts';
 import { Refusal } from './gateway/refusals.ts';
 import { LIMITS } from './session/context.ts';
 import { Session } from './session/session.ts';
@@ -23,26 +23,23 @@ export async function runStdio(args: string[]): Promise<number> {
 	}
 	if (isOpenlyReadable(settings.serviceUrl))
 		tell(`${settings.serviceUrl} is not https: whoever is on the way can read the credential and the answers.`);
-	const lines: string[] = [];
-	let session: Session | null = null;
+	const session = new Session({ settings, send, tell });
 	let isOver = false;
 	const leave = async (): Promise<void> => {
 		if (isOver) return;
 		isOver = true;
-		await session?.stop();
+		await session.stop();
 		process.exit(0);
 	};
 	for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void leave());
 	const reader = readLines(
-		(line) => (session ? session.receive(line) : void lines.push(line)),
-		() => session?.refuseLine(),
+		(line) => session.receive(line),
+		() => session.refuseLine(),
 	);
 	process.stdin.on('data', (chunk: Buffer) => reader.take(chunk));
 	process.stdin.on('end', () => void leave());
 	process.stdin.on('error', () => void leave());
 	try {
-		session = new Session({ settings, organizationId: await organizationOf(settings), send, tell });
-		for (const line of lines.splice(0)) session.receive(line);
 		await session.start();
 	} catch (error) {
 		if (isOver) return 0;
@@ -50,12 +47,6 @@ export async function runStdio(args: string[]): Promise<number> {
 		process.exit(await refuseWith(error, settings));
 	}
 	return 0;
-}
-
-/** Returns the id of the organization that SVC_ORGANIZATION names. @throws UsageError, Refusal */
-async function organizationOf({ organization, serviceUrl, token }: Settings): Promise<string | null> {
-	if (organization === null) return null;
-	return organizationId(organization, { serviceUrl, token: token(), signal: AbortSignal.timeout(LIMITS.discoveryMs) });
 }
 
 /** Says why it cannot start; whoever has several organizations reads which. */

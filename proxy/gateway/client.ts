@@ -11,21 +11,20 @@ import {
 	readMessage,
 	requestMessage,
 } from '../wire/messages.ts';
-import { Refusal, refusalOf, unreachable } from './refusals.ts';
+import { type Asked, Refusal, refusalOf, unreachable } from './refusals.ts';
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 /** The parameter that `Mcp-Name` repeats (2026-07-28, transports, "Standard Headers"). */
 const NAMED: Readonly<Record<string, string>> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' };
 
-export interface Target {
-	url: string;
+export interface Target extends Asked {
 	/** Returns the credential of now. */
 	token(): string;
 	/** Reads the credential again. @returns whether it, or its organization, is another one now */
 	reload(): boolean;
-	/** Returns the id for X-Organization-Id of now; null sends none. */
-	organizationId(): string | null;
+	/** Returns the id for X-Organization-Id of now; null sends none. @throws Refusal where it cannot be found out */
+	organizationId(): Promise<string | null>;
 	/** Is told of each change of the credential or its organization. */
 	onRenewal(): void;
 	/** Is told of each answer, and of each refusal. */
@@ -127,7 +126,7 @@ export class GatewayClient {
 			await response.body?.cancel();
 			return null;
 		}
-		if (!response.ok || !response.body) throw refusalOf(response, await textOf(response), this.target.url);
+		if (!response.ok || !response.body) throw refusalOf(response, await textOf(response), this.target);
 		return readEvents(response.body);
 	}
 
@@ -157,7 +156,7 @@ export class GatewayClient {
 
 	async #fetchOnce(init: RequestInit): Promise<Response> {
 		const { url } = this.target;
-		const organizationId = this.target.organizationId();
+		const organizationId = await this.target.organizationId();
 		const headers = {
 			...(init.headers as Record<string, string>),
 			authorization: `Bearer ${this.target.token()}`,
@@ -188,7 +187,7 @@ export class GatewayClient {
 		if (response.ok && text === '') return;
 		const message = type.startsWith('application/json') && isRpc(text) ? this.#read(text) : null;
 		// A credential that is refused has a challenge, whatever the body.
-		if (!message || response.status === 401) throw refusalOf(response, text, this.target.url);
+		if (!message || response.status === 401) throw refusalOf(response, text, this.target);
 		await onMessage(message);
 	}
 

@@ -1,7 +1,8 @@
 // The organization at the universal endpoint, for accounts that belong to several (specification 5.1, rule 5).
 
 import { isObject } from '../wire/messages.ts';
-import { isUuid, UsageError } from './address.ts';
+import { isUuid } from './address.ts';
+import { Refusal } from './refusals.ts';
 import { ask } from './requests.ts';
 
 export interface Organization {
@@ -31,16 +32,32 @@ export async function listOrganizations(serviceUrl: string, token: string, signa
 const isOrganization = (one: unknown): one is Organization & Record<string, never> =>
 	isObject(one) && ['id', 'slug', 'name'].every((field) => typeof one[field] === 'string');
 
-/** Returns the id of the organization that is meant by an id or a slug. @throws UsageError, Refusal */
-export async function organizationId(
-	named: string,
-	{ serviceUrl, token, signal }: { serviceUrl: string; token: string; signal: AbortSignal },
-): Promise<string> {
-	if (isUuid(named)) return named.toLowerCase();
-	const all = await listOrganizations(serviceUrl, token, signal);
-	const found = all.find(({ slug }) => slug === named);
-	if (!found) throw new UsageError(`SVC_ORGANIZATION is "${named.slice(0, 100)}", which is none of your organizations. ${namesOf(all)}`);
-	return found.id;
+/**
+ * Finds the id of the organization that SVC_ORGANIZATION names by id or slug, once; null where it names none. After a failure the next request
+ * looks again.
+ */
+export function namedOrganization({ organization: named, serviceUrl, token }: Naming, patienceMs: number): () => Promise<string | null> {
+	const find = async (): Promise<string | null> => {
+		if (named === null || isUuid(named)) return named?.toLowerCase() ?? null;
+		const all = await listOrganizations(serviceUrl, token(), AbortSignal.timeout(patienceMs));
+		const found = all.find(({ slug }) => slug === named);
+		if (found) return found.id;
+		throw new Refusal('missing', `SVC_ORGANIZATION is "${named.slice(0, 100)}", which is none of your organizations. ${namesOf(all)}`);
+	};
+	let finding: Promise<string | null> | null = null;
+	return () => {
+		finding ??= find().catch((error: unknown) => {
+			finding = null;
+			throw error;
+		});
+		return finding;
+	};
+}
+
+interface Naming {
+	organization: string | null;
+	serviceUrl: string;
+	token(): string;
 }
 
 export const namesOf = (all: readonly Organization[]): string =>

@@ -24,7 +24,8 @@ export class Refusal extends Error {
 	}
 }
 
-export const LOG_IN = `Set SVC_TOKEN to an access key, or log in: ${TYPED} login`;
+/** Says how to get a credential of a service. */
+export const howToLogIn = (serviceUrl: string): string => `Set SVC_TOKEN to an access key, or log in: ${TYPED} login --url ${serviceUrl}`;
 
 const IS_IT_THERE = 'is SVC_URL, or --url, the address of the service?';
 
@@ -39,8 +40,14 @@ const KINDS: Readonly<Record<number, RefusalKind>> = {
 };
 const MAX_SENTENCE_CHARS = 1000;
 
+/** The address that was asked, and how to get its credential. */
+export interface Asked {
+	url: string;
+	advice: string;
+}
+
 /** Makes the refusal of an answer that is no message of the protocol. @param body its text */
-export function refusalOf(response: Pick<Response, 'status' | 'headers'>, body: string, url: string): Refusal {
+export function refusalOf(response: Pick<Response, 'status' | 'headers'>, body: string, { url, advice }: Asked): Refusal {
 	const { status, headers } = response;
 	const { explained, code } = readEnvelope(body);
 	const said = explained ?? 'The answer has no explanation.';
@@ -52,7 +59,7 @@ export function refusalOf(response: Pick<Response, 'status' | 'headers'>, body: 
 	// The service explains each of its refusals: this is another server, or a page.
 	if (explained === null && (isPage || kind === 'missing'))
 		return new Refusal(kind, `There is nothing of Gatehouse at ${url}: ${IS_IT_THERE}`);
-	if (kind === 'credential') return new Refusal(kind, `The credential was refused by ${host}: ${said} ${LOG_IN}`);
+	if (kind === 'credential') return new Refusal(kind, `The credential was refused by ${host}: ${said} ${advice}`);
 	if (kind === 'missing') return new Refusal(kind, `There is no active gateway at ${url}: ${said}`);
 	const seconds = headers.get('retry-after');
 	if (kind === 'limited') return new Refusal(kind, `${said}${seconds && !said.includes(seconds) ? ` Try again in ${seconds} s.` : ''}`);

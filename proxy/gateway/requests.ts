@@ -2,7 +2,7 @@
 
 import { VERSION } from '../version.ts';
 import { isObject, type JsonObject } from '../wire/messages.ts';
-import { type Refusal, refusalOf, unreachable } from './refusals.ts';
+import { howToLogIn, type Refusal, refusalOf, unreachable } from './refusals.ts';
 
 export const PATIENCE_MS = 15_000;
 
@@ -29,7 +29,11 @@ export async function ask(
 	try {
 		const response = await fetch(url, init);
 		const text = await response.text();
-		return { status: response.status, body: parse(text), refusal: () => refusalOf(response, text, url) };
+		return {
+			status: response.status,
+			body: parse(text),
+			refusal: () => refusalOf(response, text, { url, advice: howToLogIn(serviceUrl) }),
+		};
 	} catch (error) {
 		throw unreachable(error, url);
 	}

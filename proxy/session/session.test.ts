@@ -50,7 +50,6 @@ async function connect(
 				return isNew;
 			},
 		},
-		organizationId: null,
 		send: async (message) => {
 			texts.push(typeof message === 'string' ? message : JSON.stringify(message));
 			sent.push(JSON.parse(texts.at(-1) ?? ''));

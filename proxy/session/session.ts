@@ -4,7 +4,8 @@ import { setMaxListeners } from 'node:events';
 import { gatewayUrl } from '../gateway/address.ts';
 import { WrongType } from '../gateway/catalog.ts';
 import { GatewayClient } from '../gateway/client.ts';
-import { Refusal } from '../gateway/refusals.ts';
+import { namedOrganization } from '../gateway/organization.ts';
+import { howToLogIn, Refusal } from '../gateway/refusals.ts';
 import type { Settings } from '../settings.ts';
 import {
 	CODES,
@@ -48,8 +49,6 @@ const LISTS = /\/list$/;
 
 export interface SessionParts {
 	settings: Settings;
-	/** The id of the organization that requests name; null: that of the login. */
-	organizationId: string | null;
 	send: Send;
 	tell(sentence: string): void;
 	limits?: Limits;
@@ -66,14 +65,16 @@ export class Session {
 	/** Settles when what the gateway is has been found out, or cannot be now. */
 	#begun: Promise<void> = Promise.resolve();
 
-	constructor({ settings, organizationId, send, tell, limits = LIMITS }: SessionParts) {
+	constructor({ settings, send, tell, limits = LIMITS }: SessionParts) {
 		// Each request under way listens to it.
 		setMaxListeners(0, this.#ending.signal);
 		const reach = new Reach(tell, () => this.#comeBack());
+		const named = namedOrganization(settings, limits.discoveryMs);
 		const client = new GatewayClient({
 			url: gatewayUrl(settings.serviceUrl, settings.gateway),
+			advice: howToLogIn(settings.serviceUrl),
 			...{ token: settings.token, reload: settings.reload },
-			organizationId: () => organizationId ?? settings.loginOrganization(),
+			organizationId: async () => (await named()) ?? settings.loginOrganization(),
 			onRenewal: () => reach.renewed(),
 			onAnswer: () => reach.answered(),
 			onRefusal: (refusal) => reach.refused(refusal),

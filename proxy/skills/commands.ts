@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readCredentials } from '../credentials/file.ts';
 import { gatewayUrl, readGatewayName, readServiceUrl, UsageError } from '../gateway/address.ts';
-import { LOG_IN, Refusal } from '../gateway/refusals.ts';
+import { howToLogIn, Refusal } from '../gateway/refusals.ts';
 import { TYPED } from '../program.ts';
 import { serviceUrlOf, variable } from '../settings.ts';
 import { fetchSkill, readIndex, type Source } from './discovery.ts';
@@ -69,7 +69,8 @@ function sourceOf(gateway: string, service: string, url: string | undefined): So
 	const given = variable(process.env, 'SVC_TOKEN');
 	const token = (service === named ? given : null) ?? readCredentials(process.env).services[service]?.token ?? null;
 	const isForeign = given !== null && service !== named;
-	const advice = isForeign ? `SVC_TOKEN is for ${named} alone (SVC_URL, --url), so log in: ${TYPED} login --url <its address>` : LOG_IN;
+	const foreign = `SVC_TOKEN is for ${named} alone (SVC_URL, --url), so log in: ${TYPED} login --url ${service}`;
+	const advice = isForeign ? foreign : howToLogIn(service);
 	return { url: gatewayUrl(service, readGatewayName(gateway)), token, advice };
 }
 

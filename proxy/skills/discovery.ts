@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { UsageError } from '../gateway/address.ts';
-import { Refusal, refusalOf, unreachable } from '../gateway/refusals.ts';
+import { type Asked, Refusal, refusalOf, unreachable } from '../gateway/refusals.ts';
 import { isObject } from '../wire/messages.ts';
 import { type Files, MAX_ARCHIVE_BYTES, readArchive } from './archives.ts';
 
@@ -19,13 +19,10 @@ export interface Published {
 	digest: string;
 }
 
-export interface Source {
-	/** The URL of the gateway. */
-	url: string;
+/** The URL of a gateway, and what opens it. */
+export interface Source extends Asked {
 	/** The credential, for a gateway that asks for one; null without a login. */
 	token: string | null;
-	/** Says how to get one, to whoever has none. */
-	advice: string;
 }
 
 /** Reads the index. @throws UsageError, Refusal */
@@ -68,10 +65,10 @@ export async function fetchSkill({ name, type, url, digest }: Published, source:
 /** Reads bytes; the credential is sent only where it is asked for. */
 async function read(url: string, { token, advice }: Source): Promise<Buffer> {
 	const first = await get(url, null);
-	if (first.status !== 401) return bodyOf(first, url);
+	if (first.status !== 401) return bodyOf(first, { url, advice });
 	await first.body?.cancel();
 	if (token === null) throw new Refusal('credential', `${new URL(url).host} asks for a credential. ${advice}`);
-	return bodyOf(await get(url, token), url);
+	return bodyOf(await get(url, token), { url, advice });
 }
 
 async function get(url: string, token: string | null): Promise<Response> {
@@ -81,7 +78,7 @@ async function get(url: string, token: string | null): Promise<Response> {
 	});
 }
 
-async function bodyOf(response: Response, url: string): Promise<Buffer> {
+async function bodyOf(response: Response, { url, advice }: Asked): Promise<Buffer> {
 	const parts: Uint8Array[] = [];
 	let bytes = 0;
 	try {
@@ -94,6 +91,6 @@ async function bodyOf(response: Response, url: string): Promise<Buffer> {
 		throw error instanceof UsageError ? error : unreachable(error, url);
 	}
 	const body = Buffer.concat(parts);
-	if (!response.ok) throw refusalOf(response, body.toString('utf8'), url);
+	if (!response.ok) throw refusalOf(response, body.toString('utf8'), { url, advice });
 	return body;
 }

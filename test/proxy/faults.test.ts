@@ -36,7 +36,12 @@ async function serverOf(listener: RequestListener) {
 }
 
 const REFUSED: [id: string, env: Record<string, string>, args: string[], sentence: RegExp][] = [
-	['no token', { SVC_TOKEN: '' }, [], /no credential for http.*Set SVC_TOKEN to an access key, or log in: node \S+main\.[jt]s login\n$/],
+	[
+		'no token',
+		{ SVC_TOKEN: '' },
+		[],
+		/no credential for http.*Set SVC_TOKEN to an access key, or log in: node \S+main\.[jt]s login --url http:\S+\n$/,
+	],
 	['a mode that there is not', { SVC_MODE: 'fast' }, [], /SVC_MODE is "fast", and must be one of skill-first, full\.\n$/],
 	[
 		'an id instead of a name',
@@ -90,7 +95,7 @@ for (const status of [200, 404])
 			assert.equal(command.stderr().split('\n').length, 2, 'one line');
 		}
 		await using everywhere = startProxy([], { ...env, SVC_ORGANIZATION: 'acme' });
-		assert.equal(await everywhere.ended, 1);
+		await until(() => everywhere.stderr().endsWith('\n'), 'the line');
 		assert.match(everywhere.stderr(), told);
 		await using gateway = startProxy(['acme/tools'], env);
 		await until(() => gateway.stderr().endsWith('\n'), 'the line');
@@ -131,6 +136,28 @@ test('whoever belongs to several organizations reads which, and names one by its
 	assert.match(wrong.stderr(), /none of your organizations/);
 });
 
+test('an organization that is named by its slug is found once the service is back, and the client is answered meanwhile', async () => {
+	const { account, service } = world;
+	const { key } = must(await account.post('/access-keys', { name: 'proxy' }), 201).body.data;
+	let isAway = true;
+	await using front = await serverOf(async (request, response) => {
+		if (isAway) return void response.writeHead(503, { 'content-type': 'text/html' }).end();
+		const { method = 'GET', headers, url = '' } = request;
+		// A stream would not end.
+		if (headers.accept === 'text/event-stream') return void response.writeHead(405).end();
+		const body = method === 'GET' ? null : Buffer.concat(await request.toArray());
+		const sent = Object.entries(headers).filter(([name]) => !['host', 'connection', 'content-length'].includes(name));
+		const answer = await fetch(service.url + url, { method, headers: sent as [string, string][], body });
+		response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+		response.end(Buffer.from(await answer.arrayBuffer()));
+	});
+	await using proxy = startProxy([], { SVC_URL: front.url, SVC_TOKEN: key, SVC_ORGANIZATION: account.organization.slug });
+	await greet(proxy);
+	await until(() => /answered 503.*It is tried again\.\n/.test(proxy.stderr()), 'the outage is told');
+	isAway = false;
+	await until(() => /\/mcp: \d+ tools, \d+ skills?, mode skill-first\n/.test(proxy.stderr()), 'it has started');
+});
+
 test('a key that is revoked midway is told on standard error, once, and by a tool error that says how to log in', async () => {
 	const { id } = world.gateway;
 	const made = must(await world.account.post(`/gateways/${id}/auth/api-keys`, { name: 'short' }), 201).body.data;
@@ -141,7 +168,10 @@ test('a key that is revoked midway is told on standard error, once, and by a too
 	for (let twice = 0; twice < 2; twice += 1) {
 		const answer = await execute(proxy, 'echo');
 		assert.equal(answer.result.isError, true);
-		assert.match(textOf(answer), /The credential was refused by .*Set SVC_TOKEN to an access key, or log in: node \S+main\.[jt]s login/);
+		assert.match(
+			textOf(answer),
+			/The credential was refused by .*Set SVC_TOKEN to an access key, or log in: node \S+main\.[jt]s login --url http:/,
+		);
 	}
 	assert.match((await proxy.request('prompts/list')).error.message, /credential was refused/);
 	assert.equal(proxy.stderr().split('The credential was refused').length, 2);

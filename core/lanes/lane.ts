@@ -180,7 +180,11 @@ export class Lane {
 }
 
 const full = (name: string, queued: number): GatewayError =>
-	new GatewayError('rate_limited', `The lane to the API "${name}" is full: ${queued} calls wait for it already. Try again later.`);
+	refused('maxQueued', `The lane to the API "${name}" is full: ${queued} calls wait for it already. Try again later.`);
+
+/** The details say that it is no refusal of the upstream: a repetition would only stand in the queue again. */
+const refused = (setting: string, message: string): GatewayError =>
+	new GatewayError('rate_limited', message, { details: [{ path: `/outbound/${setting}`, message }] });
 
 const late = (name: string, waitedMs: number): GatewayError =>
-	new GatewayError('rate_limited', `The API "${name}" was busy: the call waited ${waitedMs} ms for its turn. Try again later.`);
+	refused('maxWaitMs', `The API "${name}" was busy: the call waited ${waitedMs} ms for its turn. Try again later.`);

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { elapsing, firstOf } from '../../test/helpers/clock.ts';
 import { apiWith, cluster, counted, HOLD_MS, localLanes, within } from '../../test/helpers/lanes.ts';
+import type { GatewayError } from '../contract/errors.ts';
 import type { OutboundLimits } from '../store/store.ts';
 import type { LaneApi } from './lane.ts';
 import { laneOf } from './lanes.ts';
@@ -53,7 +54,12 @@ test('a full lane refuses at once, a late call when it has waited, and both name
 	const [first, second, third, fourth] = [enter(), enter(), enter(), enter()];
 	// The call starts at once: those before it still wait for their 150 ms.
 	assert.equal(await firstOf({ second, third, fourth }), 'fourth');
-	await assert.rejects(fourth, { code: 'rate_limited', message: /"Pets" is full: 2 calls wait/ });
+	await assert.rejects(fourth, (error: GatewayError) => {
+		assert.match(error.message, /"Pets" is full: 2 calls wait/);
+		// By details, whoever repeats what an upstream refused knows that it was refused here.
+		assert.deepEqual([error.code, error.details.map(({ path }) => path)], ['rate_limited', ['/outbound/maxQueued']]);
+		return true;
+	});
 	const leave = await first;
 	for (const waiting of [second, third]) await assert.rejects(waiting, { code: 'rate_limited', message: /"Pets" was busy: .* 150 ms/ });
 	leave();

@@ -152,7 +152,9 @@ async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 /** Returns what the provider says in its error, without secrets; nothing if it says none. */
 function reasonIn(text: string, secrets: readonly string[]): string {
 	try {
-		const { error } = JSON.parse(text) as { error?: unknown };
+		const body: unknown = JSON.parse(text);
+		// Gemini answers with a list of one.
+		const { error } = (Array.isArray(body) ? body[0] : body) as { error?: unknown };
 		const message = isObject(error) ? error['message'] : error;
 		if (typeof message !== 'string' || message === '') return '';
 		const shown = cleanText(withoutSecrets(message, secrets), MAX_REASON_CHARS);

@@ -8,6 +8,11 @@ import { waitAfter } from './repeating.ts';
 const refusal = (retryAfter: string | null): GatewayError =>
 	new GatewayError('rate_limited', 'Wait.', retryAfter === null ? {} : { headers: { 'retry-after': retryAfter } });
 
+test('what has details, such as the refusal of our own queue, is not repeated', () => {
+	const details = [{ path: '/outbound/maxQueued', message: 'It is full.' }];
+	assert.equal(waitAfter(new GatewayError('rate_limited', 'It is full.', { details }), 1), null);
+});
+
 const CASES: [retryAfter: string | null, firstMs: number | null, secondMs: number | null][] = [
 	['0', 0, 0],
 	['2', 2000, 2000],

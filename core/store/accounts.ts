@@ -47,13 +47,13 @@ export interface Accounts {
 	/**
 	 * Creates a user, their organization and the owner's membership, all or nothing. The organization gets the first free one of `slugs`.
 	 * @param user.id chosen by a caller that must know it before, as the actor of this change
-	 * @throws conflict when the e-mail address is taken; the comparison ignores case
+	 * @throws conflict when the e-mail address is taken; the comparison ignores case and Unicode’s forms
 	 */
 	register(
 		user: Omit<UserRow, 'id' | 'createdAt'> & { id?: string },
 		organization: { name: string; slugs: Iterable<string> },
 	): Promise<{ user: UserRow; organization: OrganizationRow }>;
-	/** Finds a user by e-mail address, ignoring case. */
+	/** Finds a user by e-mail address, ignoring case and Unicode’s forms. */
 	byEmail(email: string): Promise<UserRow | null>;
 	byId(userId: string): Promise<UserRow | null>;
 	/** Lists memberships in order of joining. */

@@ -1,15 +1,16 @@
 // Users: registration, look-up, and memberships. Logins are in `sessions.ts`, new passwords in `resets.ts`.
 
-import { col, fn, type Transaction, where } from 'sequelize';
+import type { Transaction } from 'sequelize';
 import type { Accounts, UserRow } from '../../core/store/store.ts';
 import type { Database } from '../connection.ts';
 import type { Models } from '../models/index.ts';
 import { uuid } from '../pages.ts';
 import { rows } from '../rows.ts';
 import { findFreeSlug, findTakenSlugs, withSlug } from '../slugs.ts';
-import { storable } from '../text.ts';
+import { lenient, storable } from '../text.ts';
+import { formsOfAddress, isAddress, storedAddress } from './addresses.ts';
 import { createResets } from './resets.ts';
-import { MEMBERSHIP, type MembershipColumns, toMembership, toUser } from './rows.ts';
+import { MEMBERSHIP, type MembershipColumns, PERSON, type PersonColumns, toMembership, toPerson, toUser } from './rows.ts';
 import { createSessions } from './sessions.ts';
 
 type NewUser = Parameters<Accounts['register']>[0];
@@ -30,6 +31,11 @@ WITH person AS MATERIALIZED (
 )
 SELECT organization.id AS "organizationId", account.id AS "userId", account.created_at AS "createdAt" FROM organization, account`;
 
+// A former version may have made two accounts of one address: the one in the given form comes first.
+const BY_EMAIL = `
+SELECT ${PERSON}, u.password_hash AS "passwordHash" FROM users u WHERE ${isAddress('u.email', '$1')}
+ORDER BY array_position(ARRAY(SELECT lower(form) FROM unnest($1::text[]) WITH ORDINALITY AS f (form, at) ORDER BY at), lower(u.email)) LIMIT 1`;
+
 const MEMBERSHIPS = `
 SELECT ${MEMBERSHIP} FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = $1 ORDER BY m.seq`;
 
@@ -48,8 +54,9 @@ export function createAccounts(database: Database, { User }: Models): Accounts {
 			);
 		},
 		async byEmail(email) {
-			const user = await User.findOne({ where: where(fn('lower', col('email')), fn('lower', email)), raw: true });
-			return user && toUser(user);
+			if (email !== lenient(email)) return null;
+			const [user] = await rows<PersonColumns & { passwordHash: string }>(database.ordinary, BY_EMAIL, [formsOfAddress(email)]);
+			return user ? { ...toPerson(user), passwordHash: user.passwordHash } : null;
 		},
 		byId,
 		async memberships(userId) {
@@ -78,7 +85,8 @@ async function tryRegister(
 	organization: { name: string; slug: string },
 	transaction: Transaction,
 ): Promise<Awaited<ReturnType<Accounts['register']>> | null> {
-	const { email, passwordHash, firstName, lastName } = storable(user);
+	const { passwordHash, firstName, lastName, ...given } = storable(user);
+	const email = storedAddress(given.email);
 	const bind = [organization.name, organization.slug, email, passwordHash, firstName, lastName, user.id ?? null];
 	const [made] = await rows<Registered>(ordinary, REGISTER, bind, transaction);
 	if (!made) return null;

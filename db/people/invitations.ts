@@ -8,6 +8,7 @@ import { unlessOrphan } from '../errors.ts';
 import { startWalk, toPage, uuid, type Walk } from '../pages.ts';
 import { rows } from '../rows.ts';
 import { storable } from '../text.ts';
+import { formsOfAddress, isAddress, storedAddress } from './addresses.ts';
 import { lockPeople } from './members.ts';
 import { MEMBERSHIP, type MembershipColumns, toMembership } from './rows.ts';
 
@@ -21,8 +22,8 @@ const list = ({ beyond, direction }: Walk<InvitationColumns>): string => `
 SELECT ${COLUMNS} FROM invitations v WHERE v.organization_id = $1 AND v.seq ${beyond} $2 AND ${LIVE}
 ORDER BY v.seq ${direction} LIMIT $3`;
 const FIND_MEMBER = `
-SELECT u.id FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.organization_id = $1 AND lower(u.email) = lower($2)`;
-const REPLACE = `UPDATE invitations v SET revoked_at = now() WHERE v.organization_id = $1 AND lower(v.email) = lower($2) AND ${LIVE}`;
+SELECT u.id FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.organization_id = $1 AND ${isAddress('u.email', '$2')}`;
+const REPLACE = `UPDATE invitations v SET revoked_at = now() WHERE v.organization_id = $1 AND ${isAddress('v.email', '$2')} AND ${LIVE}`;
 const INVITE = `
 INSERT INTO invitations AS v (organization_id, email, role, invited_by, hash, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
 RETURNING ${COLUMNS}`;
@@ -90,10 +91,10 @@ async function invite(
 	const { ordinary } = database;
 	return database.write(async (transaction) => {
 		if (!(await lockPeople(ordinary, organizationId, transaction))) throw notFound('Organization');
-		const members = await rows(ordinary, FIND_MEMBER, [organizationId, email], transaction);
+		const members = await rows(ordinary, FIND_MEMBER, [organizationId, formsOfAddress(email)], transaction);
 		if (members.length > 0) throw new GatewayError('conflict', 'email belongs to a member of the organization.');
-		await rows(ordinary, REPLACE, [organizationId, email], transaction);
-		const bind = [organizationId, email, role, uuid(invitedBy), hash, expiresAt];
+		await rows(ordinary, REPLACE, [organizationId, formsOfAddress(email)], transaction);
+		const bind = [organizationId, storedAddress(email), role, uuid(invitedBy), hash, expiresAt];
 		const [made] = await rows<InvitationColumns>(ordinary, INVITE, bind, transaction);
 		if (!made) throw new Error('PostgreSQL inserted an invitation and answered without it.');
 		return toInvitation(made);

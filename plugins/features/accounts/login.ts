@@ -137,7 +137,7 @@ async function register(request: Request, core: Core) {
 	const passwordHash = await core.passwords.hash(password);
 	// The registering user creates the organization, so the id is needed before the user is stored.
 	const id = randomUUID();
-	const { accounts } = core.store.as({ userId: id, email: person.email, accessKeyId: null, ...clientOf(request, core) });
+	const { accounts } = core.store.as({ userId: id, email: person.email.normalize('NFC'), accessKeyId: null, ...clientOf(request, core) });
 	const made = await accounts.register(
 		{ id, ...person, passwordHash },
 		{ name: organizationName, slugs: slugs(organizationName, core.reserved) },

@@ -45,7 +45,9 @@ export interface Person {
 export const mayAnswer = (approvers: Approvers | null, { email, role }: Person): boolean =>
 	!approvers ||
 	(role !== null && approvers.roles?.includes(role) === true) ||
-	approvers.emails?.some((one) => one.toLowerCase() === email.toLowerCase()) === true;
+	approvers.emails?.some((one) => folded(one) === folded(email)) === true;
+
+const folded = (address: string): string => address.normalize('NFC').toLowerCase();
 
 const personOf = (request: Request): Person => ({ email: actorOf(request).email, role: request.auth.credentials.role });
 

@@ -111,9 +111,9 @@ test('an invitation for another address is a 403 that does not name it, and stay
 	must(await accept(guest, token), 200);
 });
 
-test('only A–Z are folded: the Kelvin sign is not a k', async () => {
-	const { token } = await invite(owner, guest.email.replace(/^.+@/, 'kate@'));
-	const body = { email: `${'\u212A'}ate@example.com`, password: 'Correct1Horse', firstName: 'K', lastName: 'K', organizationName: 'K' };
+test('only A–Z are folded: É is not é', async () => {
+	const { token } = await invite(owner, guest.email.replace(/^.+@/, 'émile@'));
+	const body = { email: 'Émile@example.com', password: 'Correct1Horse', firstName: 'K', lastName: 'K', organizationName: 'K' };
 	const made = must(await send(`${service.url}/auth/register`, 'POST', { body }), 201).body.data;
 	must(await accept({ ...guest, token: made.token }, token), 403);
 });

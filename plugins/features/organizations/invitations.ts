@@ -127,7 +127,7 @@ async function invite(request: Request, core: Core) {
 		expiresAt: new Date(Date.now() + LIFETIME_MS),
 		hash: hashKey(token),
 	});
-	const mail = invitationMail({ ...given, inviter, organization, token }, core.config);
+	const mail = invitationMail({ ...given, email: made.email, inviter, organization, token }, core.config);
 	const mailed = (await core.limits.mayMail(inviter.id)) && core.mail.send(mail, organization.id);
 	return { ...presentInvitation(made), token, url: invitationUrl(core.config, token), mailed };
 }
@@ -151,5 +151,5 @@ function mayInvite(inviter: Role | null, invited: Role): boolean {
 	return held.includes('members:write') && held.includes(permissionToGrant(invited));
 }
 
-/** Folds A–Z only: folding all of Unicode would make two addresses one (the Kelvin sign becomes a k). */
-const folded = (address: string): string => address.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+/** Folds A–Z only: other letters that differ in case may be two addresses. Rows of former versions may be in another form than NFC. */
+const folded = (address: string): string => address.normalize('NFC').replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -125,6 +125,7 @@ export async function settle({ agents }: Core, { organizationId, runId, key }: Q
 		const error = asGatewayError(thrown);
 		if (error?.code !== 'validation_failed') throw thrown;
 		const details = error.details.map(({ path, message }) => ({ path: path.startsWith('/answer') ? path : `/answer${path}`, message }));
-		throw new GatewayError('validation_failed', error.message, { details });
+		const [first] = details;
+		throw new GatewayError('validation_failed', first ? `${first.path} ${first.message}` : error.message, { details });
 	}
 }

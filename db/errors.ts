@@ -3,6 +3,9 @@
 import { BaseError, ConnectionError, ForeignKeyConstraintError } from 'sequelize';
 import { type ErrorCode, GatewayError } from '../core/contract/errors.ts';
 
+/** The fields that violated unique constraints are about, where a body has them. */
+const FIELDS: Record<string, string> = { users_email: '/email', gateways_endpoint: '/endpoint', skills_name: '/name' };
+
 /** Messages for violated unique constraints, for the user who caused them. */
 const TAKEN: Record<string, string> = {
 	users_email: 'email is taken: an account with this address exists.',
@@ -71,8 +74,10 @@ function translate(error: unknown): unknown {
 	const known = STATES[state] ?? STATES[state.slice(0, 2)];
 	if (!known) return cause;
 	if (known[0] === 'unavailable') return unavailable(cause, known[1]);
-	const taken = state === '23505' ? TAKEN[String(driver.constraint)] : undefined;
-	return new GatewayError(known[0], taken ?? known[1], { cause });
+	const constraint = state === '23505' ? String(driver.constraint) : '';
+	const message = TAKEN[constraint] ?? known[1];
+	const path = FIELDS[constraint];
+	return new GatewayError(known[0], message, { cause, ...(path && { details: [{ path, message }] }) });
 }
 
 /** Strips an error for the log: errors of Sequelize and the driver carry the statement's parameters, and with them secrets. */

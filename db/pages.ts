@@ -82,7 +82,7 @@ export function startWalk<R>(list: string, page: Page, { sorts = {}, usual = CRE
 
 function unknownSort(fields: string[]): GatewayError {
 	const known = [CREATION, ...fields].flatMap((field) => [field, `-${field}`]);
-	return invalid('query/sort', `sort must be one of ${known.join(', ')}.`);
+	return invalid('query/sort', `"sort" must be one of [${known.join(', ')}]`);
 }
 
 function readCursor<R>(name: string, cursor: string, key: SortKey<R> | null): Position {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Joi from 'joi';
-import { detailsOf, MAX_DEPTH, notJson, textFaults, validateInput } from './input-faults.ts';
+import { detailsOf, MAX_DEPTH, notJson, SENTENCES, textFaults, validateInput } from './input-faults.ts';
 
 const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
 const FAULTS: [what: string, value: unknown, path: string][] = [
@@ -128,3 +128,20 @@ function refusal(text: string): ReturnType<typeof notJson> {
 		return notJson(thrown, text);
 	}
 }
+
+test('a value of a known form is told in plain words', () => {
+	const rules = {
+		id: Joi.string().guid(),
+		url: Joi.string().uri({ scheme: ['http', 'https'] }),
+		email: Joi.string().email({ tlds: false }),
+	};
+	const { error } = validateInput(Joi.object(rules), { id: 'x', url: 'example.com', email: 'ada' }, { messages: SENTENCES });
+	assert.deepEqual(
+		error?.details.map(({ message }) => message),
+		[
+			'"id" must be a UUID',
+			'"url" must be an absolute URL, such as https://api.example.com',
+			'"email" must be an e-mail address, such as ada@example.com',
+		],
+	);
+});

@@ -6,12 +6,15 @@ import { asGatewayError, type ErrorDetail, GatewayError } from '../contract/erro
 import { UNHELD_NUMBER } from './json-numbers.ts';
 import { pointerToken } from './json-pointer.ts';
 
-/** Sentences for the faults in whose text Joi would show the value. A pattern's name completes the sentence. */
+/** Sentences in place of Joi's that would show the value, or name a rule as programmers do. A pattern's name completes the sentence. */
 export const SENTENCES = {
 	'string.pattern.name': '{{#label}} must be {{#name}}',
 	'string.pattern.base': '{{#label}} must match the pattern {{#regex}}',
 	'string.pattern.invert.name': '{{#label}} must not be {{#name}}',
 	'string.pattern.invert.base': '{{#label}} must not match the pattern {{#regex}}',
+	'string.email': '{{#label}} must be an e-mail address, such as ada@example.com',
+	'string.guid': '{{#label}} must be a UUID',
+	'string.uriCustomScheme': '{{#label}} must be an absolute URL, such as https://api.example.com',
 } as const;
 
 /** Longer member names are cut. */

@@ -289,6 +289,6 @@ function placesOf({ kind, config }: Plugin, id: string): SecretPlace {
 
 /** Builds a validation_failed that lists the known types. */
 export function unknownType(kind: Kind, names: string[]): GatewayError {
-	const message = `type must be one of ${names.join(', ') || `none (no ${kind} plugin is loaded)`}.`;
+	const message = `"type" must be one of [${names.join(', ') || `none: no ${kind} plugin is loaded`}]`;
 	return new GatewayError('validation_failed', message, { details: [{ path: '/type', message }] });
 }

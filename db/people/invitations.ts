@@ -92,13 +92,18 @@ async function invite(
 	return database.write(async (transaction) => {
 		if (!(await lockPeople(ordinary, organizationId, transaction))) throw notFound('Organization');
 		const members = await rows(ordinary, FIND_MEMBER, [organizationId, formsOfAddress(email)], transaction);
-		if (members.length > 0) throw new GatewayError('conflict', 'email belongs to a member of the organization.');
+		if (members.length > 0) throw isMember();
 		await rows(ordinary, REPLACE, [organizationId, formsOfAddress(email)], transaction);
 		const bind = [organizationId, storedAddress(email), role, uuid(invitedBy), hash, expiresAt];
 		const [made] = await rows<InvitationColumns>(ordinary, INVITE, bind, transaction);
 		if (!made) throw new Error('PostgreSQL inserted an invitation and answered without it.');
 		return toInvitation(made);
 	});
+}
+
+function isMember(): GatewayError {
+	const message = 'email belongs to a member of the organization.';
+	return new GatewayError('conflict', message, { details: [{ path: '/email', message }] });
 }
 
 const toInvitation = ({ id, organizationId, email, role, invitedBy, createdAt, expiresAt }: InvitationColumns): InvitationRow => ({

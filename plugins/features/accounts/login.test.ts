@@ -47,7 +47,7 @@ test('a registration answers a token, the user and the organization, and nothing
 
 test('an address that is taken, in whatever case, is a 409', async () => {
 	const answer = must(await register(person({ email: account.email.toUpperCase() })), 409);
-	assert.equal(answer.body.error, 'CONFLICT');
+	assert.deepEqual([answer.body.error, answer.body.details[0].path], ['CONFLICT', '/email']);
 });
 
 test('of fifty registrations of one address at once, one succeeds (catalog 90)', async () => {

@@ -170,7 +170,8 @@ async function refresh(request: Request, core: Core) {
 	return { token: issued, user: presentUser(user) };
 }
 
-const taken = (): GatewayError => new GatewayError('conflict', 'email is taken: an account with this address exists.');
+const TAKEN = { path: '/email', message: 'email is taken: an account with this address exists.' };
+const taken = (): GatewayError => new GatewayError('conflict', TAKEN.message, { details: [TAKEN] });
 
 const wrong = (): GatewayError => new GatewayError('unauthorized', 'E-mail address or password is wrong.', { headers: CHALLENGE });
 

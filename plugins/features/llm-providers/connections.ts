@@ -126,8 +126,8 @@ async function written(row: ProviderIdentity, given: JsonObject, core: Core): Pr
 const unknownProvider = ({ registry }: Core) =>
 	invalid(
 		'/provider',
-		`provider must be one of ${registry
+		`"provider" must be one of [${registry
 			.list('provider')
 			.map(({ name }) => name)
-			.join(', ')}.`,
+			.join(', ')}]`,
 	);

@@ -116,8 +116,9 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
  * how many sums a write has, the tolerance between clocks, arguments that commands do not take, why the database is away, the parts of an
  * answer that its provider wants back, tokens that are written to a cache, integers of bodies with all their digits, secrets within texts of the request log,
  * tags that a proxy has weakened, names for schemes, who asks a Redis and whether it is encrypted, the time
- * of a request, in one place with its span, descriptions that are read again, replies of JSON that is only read,
- * ids of requests in the order of time.
+ * of a request, in one place with its span, descriptions that are read again, and with what, replies of JSON that is only
+ * read, ids of requests in the order of time, payloads whose patterns run in threads, times and names for the functions of plugins, ends of runs that
+ * are told once, executors that need the formats of values, results that are a part.
  */
 const MAX_LINES = 21_635;
 

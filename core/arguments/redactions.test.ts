@@ -54,7 +54,12 @@ test('no check of arguments waits for redactions, however many accounts have som
 		parameters: schema,
 		outputSchema: null,
 	};
-	const checked: Checked = { tool: { ...tool, annotations: {}, apiId: null, version: '1' }, whole: null, filled: [] };
+	const checked: Checked = {
+		tool: { ...tool, annotations: {}, apiId: null, version: '1' },
+		whole: null,
+		filled: [],
+		assertsFormats: false,
+	};
 	const args = { list: Array.from({ length: 2000 }, (_, index) => ({ index })) };
 	const check = async () => assert.deepEqual(await checks.complete(checked, args, NEVER), args);
 	await check();

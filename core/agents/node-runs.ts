@@ -260,8 +260,8 @@ const isStop = (thrown: unknown): boolean =>
 	thrown instanceof Stopped || (thrown instanceof RunError && thrown.message === STOPPED.message);
 
 /** The fault of the run names the node. */
-export const named = (id: string, { code, message }: RunFault): RunError =>
-	new RunError({ code, message: message.startsWith('Node "') ? message : `Node "${id}": ${message}` });
+export const named = (id: string, { message, ...fault }: RunFault): RunError =>
+	new RunError({ ...fault, message: message.startsWith('Node "') ? message : `Node "${id}": ${message}` });
 
 /** Whether another try may end otherwise: what is wrong in the request itself stays wrong. */
 function mayHelp(thrown: unknown): boolean {

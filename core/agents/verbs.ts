@@ -113,7 +113,7 @@ async function runAgent(one: Try, { agentId, input, key }: AgentAsked, parts: Ve
 		return result;
 	} catch (thrown) {
 		if (!(thrown instanceof RunError) || one.signal.aborted) throw thrown;
-		throw new RunError({ code: thrown.code, message: `The agent "${name}" failed. ${thrown.message}` });
+		throw new RunError({ ...thrown.fault, message: `The agent "${name}" failed. ${thrown.message}` });
 	} finally {
 		if (leave) one.signal.removeEventListener('abort', leave);
 	}

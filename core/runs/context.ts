@@ -71,11 +71,15 @@ export const waitOf = (name: string): string => `event:${name}`;
 
 /** The fault of a run or of a step; a program that lets it pass ends with it. */
 export class RunError extends Error {
-	readonly code: RunFaultCode;
+	readonly fault: RunFault;
 
-	constructor({ code, message }: RunFault) {
-		super(message);
+	constructor(fault: RunFault) {
+		super(fault.message);
 		this.name = 'RunError';
-		this.code = code;
+		this.fault = fault;
+	}
+
+	get code(): RunFaultCode {
+		return this.fault.code;
 	}
 }

@@ -2,14 +2,17 @@
 
 import { asGatewayError, PluginFault } from '../contract/errors.ts';
 import type { RunFault } from '../store/store.ts';
+import { retryAfterMs } from '../upstreams/retries.ts';
 import { RunError } from './context.ts';
 
 const UNEXPECTED: RunFault = { code: 'internal', message: 'The run failed unexpectedly; the log of the service has the reason.' };
 
 export function faultOf(error: unknown): RunFault {
-	if (error instanceof RunError) return { code: error.code, message: error.message };
+	if (error instanceof RunError) return error.fault;
 	const known = asGatewayError(error);
-	return known ? { code: known.code, message: known.message } : UNEXPECTED;
+	if (!known) return UNEXPECTED;
+	const afterMs = retryAfterMs(known.headers['retry-after']);
+	return { code: known.code, message: known.message, ...(afterMs !== null && { retryAfterSeconds: Math.ceil(afterMs / 1000) }) };
 }
 
 export const isUnexpected = (error: unknown): boolean => !(error instanceof RunError) && asGatewayError(error) === null;

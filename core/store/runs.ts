@@ -9,8 +9,8 @@ export type RunStatus = 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed
  * `timed_out`: the deadline of the run, or of an awaited event, is over; `not_implemented`: no process knows its kind.
  */
 export type RunFaultCode = ErrorCode | 'cancelled' | 'in_doubt' | 'interrupted' | 'timed_out';
-/** A type alias, since it is stored as JSON: an interface has no index signature. */
-export type RunFault = { code: RunFaultCode; message: string };
+/** `retryAfterSeconds` is what an upstream said. A type alias, since it is stored as JSON: an interface has no index signature. */
+export type RunFault = { code: RunFaultCode; message: string; retryAfterSeconds?: number };
 export type RunTrigger = 'manual' | 'webhook' | 'schedule';
 
 export interface Run {

@@ -9,6 +9,8 @@ export interface Said {
 	pieces?: (string | Promise<unknown>)[];
 	calls?: { id: string; name: string; args: object }[];
 	status?: number;
+	/** Of a refusal; default 0. */
+	retryAfter?: string;
 	reason?: string;
 	/** It breaks off after its pieces. */
 	cut?: true;
@@ -32,10 +34,11 @@ export async function scriptedModels(t: Pick<TestContext, 'after'>, answer: (ask
 			status = 200,
 			reason = calls.length > 0 ? 'tool_calls' : 'stop',
 			cut,
+			retryAfter = '0',
 		} = answer(body, asked.length - 1);
 		response.on('close', () => response.writableFinished || gone?.());
 		if (status !== 200) {
-			response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' });
+			response.writeHead(status, { 'content-type': 'application/json', 'retry-after': retryAfter });
 			return void response.end(JSON.stringify({ error: { message: 'no' } }));
 		}
 		response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -114,10 +114,10 @@ export function endOf(last: Last, { executionId }: Pick<Head, 'executionId'>, ag
 	}
 	const { status, error } = last.execution.run;
 	if (status === 'succeeded') return last;
-	const { code: reason = 'internal', message = '' } = error ?? {};
+	const { code: reason = 'internal', message = '', retryAfterSeconds = 1 } = error ?? {};
 	// Nothing but models was asked, so the client may try again.
 	if (!last.hasActed && (reason === 'rate_limited' || reason === 'unavailable')) {
-		const headers = { 'retry-after': '1', 'x-execution-id': executionId };
+		const headers = { 'retry-after': String(Math.max(1, retryAfterSeconds)), 'x-execution-id': executionId };
 		throw new GatewayError(reason, message, { more: { executionId, reason }, headers });
 	}
 	throw failed(executionId, reason, ['The agent failed.', message].join(' ').trim());

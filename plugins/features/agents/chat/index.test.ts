@@ -468,8 +468,8 @@ test('a request that the client repeats by itself gets the earlier run', async (
 });
 
 test('a refusal of the provider’s for now is passed on while nothing was done', async (t) => {
-	const { ai } = await agentWith(t, () => ({ status: 429 }));
+	const { ai } = await agentWith(t, () => ({ status: 429, retryAfter: '60' }));
 	const error = await ai.chat.completions.create(asking('x')).catch((thrown: unknown) => thrown);
 	assert.ok(error instanceof OpenAI.RateLimitError, String(error));
-	assert.deepEqual([error.type, typeof error.headers?.get('retry-after')], ['rate_limit_error', 'string']);
+	assert.deepEqual([error.type, error.headers?.get('retry-after')], ['rate_limit_error', '60']);
 });

@@ -58,7 +58,7 @@ export const TOLD: Record<ErrorCode, Told> = {
 	},
 	conflict: {
 		when: 'The name is taken, the resource is in use, or a request with the same `Idempotency-Key` is under way.',
-		message: 'endpoint is taken: another gateway of this organization has it.',
+		...ownDetail('/endpoint', 'endpoint is taken: another gateway of this organization has it.'),
 	},
 	secret_unreadable: {
 		when: 'A stored secret can no longer be decrypted and has to be entered again.',

@@ -75,7 +75,7 @@ export { BODIES, IMPORT_BODY, OPERATION_FILTERS } from './imports/request.ts';
 export * from './index.ts';
 export { invalidAll } from './kit/input-faults.ts';
 export { parseRange } from './kit/ip-addresses.ts';
-export { emailAddress, isBareAddress, oneLine } from './kit/mail-address.ts';
+export { emailAddress, isBareAddress, isSameAddress, oneLine } from './kit/mail-address.ts';
 export { MAILS } from './limits/table.ts';
 export type { Message } from './mail/mail.ts';
 export { requireOf, requirePermission } from './management/access.ts';

@@ -14,5 +14,10 @@ export const isBareAddress = (text: string): boolean => text.length <= MAX_LENGT
 /** Puts a name that a user chose on one line, so that it cannot look like text of ours in a mail. */
 export const oneLine = (text: string): string => text.replace(BREAKS, ' ').trim();
 
+/** Whether two addresses are one, in whatever form of Unicode. A–Z alone are folded: other letters that differ in case may be two addresses. */
+export const isSameAddress = (one: string, other: string): boolean => folded(one) === folded(other);
+
+const folded = (address: string): string => address.normalize('NFC').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+
 /** The rule for the address of an account. */
 export const emailAddress = Joi.string().email({ tlds: false }).max(254);

@@ -11,6 +11,7 @@ import {
 	type Execution,
 	GatewayError,
 	invalid,
+	isSameAddress,
 	type Json,
 	listQuery,
 	operation,
@@ -45,9 +46,7 @@ export interface Person {
 export const mayAnswer = (approvers: Approvers | null, { email, role }: Person): boolean =>
 	!approvers ||
 	(role !== null && approvers.roles?.includes(role) === true) ||
-	approvers.emails?.some((one) => folded(one) === folded(email)) === true;
-
-const folded = (address: string): string => address.normalize('NFC').toLowerCase();
+	approvers.emails?.some((one) => isSameAddress(one, email)) === true;
 
 const personOf = (request: Request): Person => ({ email: actorOf(request).email, role: request.auth.credentials.role });
 

@@ -9,6 +9,7 @@ import {
 	GatewayError,
 	hashKey,
 	isBareAddress,
+	isSameAddress,
 	listQuery,
 	mintKey,
 	notFound,
@@ -138,7 +139,7 @@ async function accept(request: Request, core: Core) {
 	const found = await core.store.organizations.invitationByHash(hash);
 	// The invitation is void once its sender is no longer allowed to send it.
 	if (!found || !mayInvite(found.inviterRole, found.invitation.role)) throw notFound('Invitation');
-	if (folded(found.invitation.email) !== folded(actorOf(request).email)) {
+	if (!isSameAddress(found.invitation.email, actorOf(request).email)) {
 		throw new GatewayError('forbidden', 'This invitation is for another e-mail address than the one of this account.');
 	}
 	const membership = await storeOf(request, core).organizations.accept(hash, userIdOf(request));
@@ -150,6 +151,3 @@ function mayInvite(inviter: Role | null, invited: Role): boolean {
 	const held = inviter ? permissionsOf(inviter) : [];
 	return held.includes('members:write') && held.includes(permissionToGrant(invited));
 }
-
-/** Folds A–Z only: other letters that differ in case may be two addresses. Rows of former versions may be in another form than NFC. */
-const folded = (address: string): string => address.normalize('NFC').replace(/[A-Z]/g, (letter) => letter.toLowerCase());

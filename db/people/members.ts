@@ -60,5 +60,6 @@ export async function lockPeople(sequelize: Sequelize, organizationId: string, t
 function assertAllowed({ role, actorRole, otherOwners }: Found, change: Change): void {
 	change.permit(actorRole, role);
 	if (role !== 'owner' || change.role === 'owner' || otherOwners > 0) return;
-	throw new GatewayError('conflict', 'An organization needs an owner: make somebody else one first.');
+	const message = 'An organization needs an owner: make somebody else one first.';
+	throw new GatewayError('conflict', message, { details: change.role === null ? [] : [{ path: '/role', message }] });
 }

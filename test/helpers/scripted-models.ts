@@ -9,7 +9,7 @@ export interface Said {
 	pieces?: (string | Promise<unknown>)[];
 	calls?: { id: string; name: string; args: object }[];
 	status?: number;
-	/** Of a refusal; default 0. */
+	/** The seconds after which a refusal lets the caller ask again; default 0. */
 	retryAfter?: string;
 	reason?: string;
 	/** It breaks off after its pieces. */

@@ -108,6 +108,21 @@ test('a method that gives no answer within 30 s ends the request, and the next o
 	await assert.rejects(asked, { message: 'auth:s: authenticate gave no answer within 30 s.' });
 });
 
+test('an error that nobody foresaw is a fault that names the method and its function, however it is thrown', async () => {
+	const faulty = method('s', 'none');
+	const around = { contextOf: () => context, given: () => undefined, onBadCredential: async () => undefined };
+	for (const thrown of [new TypeError('canary'), 'canary', null]) {
+		const atOnce = (): never => {
+			throw thrown;
+		};
+		for (const asking of [atOnce, () => Promise.reject(thrown)]) {
+			const methods = [{ ...faulty, plugin: { ...faulty.plugin, authenticate: asking } }];
+			const cause = { name: 'PluginFault', message: 'auth:s: authenticate failed unexpectedly.', cause: thrown };
+			await assert.rejects(authenticate(incoming(), gateway, methods, around), cause);
+		}
+	}
+});
+
 describe('the credentials that a refusal asks for', () => {
 	const taking = (name: string, outcome: Outcome, takes?: (config: unknown) => string): MountedMethod => {
 		const made = method(name, outcome, bearer);

@@ -1,12 +1,11 @@
 // The gate of a gateway (specification 5.2): its admitting methods in order, their validation rules, and the answer to failure.
 
 import type { GateContext } from '../contract/admission.ts';
-import { asGatewayError, GatewayError, type PluginFault } from '../contract/errors.ts';
+import { asGatewayError, GatewayError } from '../contract/errors.ts';
 import type { AuthMethod, ChallengeFault } from '../contract/kinds.ts';
 import type { Caller, Gateway, Incoming, JsonObject, Scope, ServedAt } from '../contract/nouns.ts';
 import { admittingOf, checkRules } from '../identity/gateway-rules.ts';
-import { inTime } from '../kit/race.ts';
-import { HOOK_MS, lateFault, resultOf } from '../process/hooks.ts';
+import { answerOf, resultOf } from '../process/hooks.ts';
 import type { ValidationRules } from '../store/store.ts';
 import { checkCaller, checkChallenge, checkTakes, type GivenCaller } from './check-caller.ts';
 
@@ -82,11 +81,9 @@ export async function authenticate(
 	throw withChallenges(error, challenges({ ...gateway, target: request.target }, open, bad));
 }
 
-/** @throws PluginFault when the method gives no answer in time */
-export function ask({ plugin, config }: MountedMethod, request: Incoming, context: GateContext): Promise<unknown> {
-	const late = (): PluginFault => lateFault({ plugin: `auth:${plugin.name}`, hook: 'authenticate' }, HOOK_MS);
-	return inTime(Promise.resolve(plugin.authenticate(request, config, context)), HOOK_MS, late);
-}
+/** @throws PluginFault when the method gives no answer in time, or fails by an error that nobody foresaw */
+export const ask = ({ plugin, config }: MountedMethod, request: Incoming, context: GateContext): Promise<unknown> =>
+	answerOf({ plugin: `auth:${plugin.name}`, hook: 'authenticate' }, () => plugin.authenticate(request, config, context));
 
 /** Asks for the credentials that the methods name. @param methods that found no credential; none for a gateway without any */
 function askFor(methods: readonly MountedMethod[]): string {

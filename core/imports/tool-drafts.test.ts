@@ -50,6 +50,18 @@ function draftOf(executionConfig: JsonObject, executor = 'safe'): JsonObject {
 	}).executionConfig;
 }
 
+test('an error that nobody foresaw is a fault of the importer, which names its function', () => {
+	const tool = (): never => {
+		throw new TypeError('canary');
+	};
+	// The fields of both rows that are read.
+	const asked = (): unknown =>
+		draftTool({ ...openapi, tool }, { ...operation('a'), wholeHash: null } as unknown as OperationRow, {
+			...{ api: {} as Api, bodies: 'nested', executors },
+		});
+	assert.throws(asked, { name: 'PluginFault', plugin: 'importer:openapi', message: 'importer:openapi: tool failed unexpectedly.' });
+});
+
 const REFUSED: [executionConfig: JsonObject, pointer: string][] = [
 	[{ field: 'canary' }, '/field'],
 	[{ list: [{ name: 'a' }, { name: 'b', key: 'canary' }] }, '/list/1/key'],

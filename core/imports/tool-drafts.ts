@@ -7,6 +7,7 @@ import type { Api, BodyLayout, JsonObject, ToolDraft } from '../contract/nouns.t
 import { cleanText, quote } from '../kit/clean-text.ts';
 import { deepFreeze } from '../kit/json.ts';
 import { escapeToken } from '../kit/json-pointer.ts';
+import { resultOf } from '../process/hooks.ts';
 import type { DraftedTool, OperationRow } from '../store/store.ts';
 import { checkDraft } from './check-importer.ts';
 
@@ -36,7 +37,10 @@ export function draftTool(
 		parameters,
 		outputSchema,
 		...draft
-	} = checkDraft(importer.name, importer.tool(deepFreeze(operation), deepFreeze(api)));
+	} = checkDraft(
+		importer.name,
+		resultOf({ plugin: `importer:${importer.name}`, hook: 'tool' }, () => importer.tool(deepFreeze(operation), deepFreeze(api))),
+	);
 	assertNoSecret(importer.name, draft, executors);
 	const flat = bodies === 'flat' && bodyArgument !== undefined ? flatten(parameters, bodyArgument) : null;
 	const drafted: DraftedTool = {

@@ -41,6 +41,8 @@ export interface FoundPackage {
  */
 export function findPackage(name: string, root: string, title = `GATEWAY_PLUGINS: ${name}`): FoundPackage {
 	const source = resolve(name, root, title);
+	// An export for `import` alone is resolved without a look at the disk.
+	if (!existsSync(fileURLToPath(source))) throw unbuilt(title, fileURLToPath(source));
 	const { folder, described } = nearestPackage(dirname(fileURLToPath(source)), name);
 	return foundPackage({ title, source, folder }, { ...described, name: described.name ?? name });
 }
@@ -66,11 +68,19 @@ function resolve(name: string, root: string, title: string): string {
 		} catch (error) {
 			const { code, message } = error as NodeJS.ErrnoException;
 			if (code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') return resolveForImport(name, base, title);
-			if (code !== 'MODULE_NOT_FOUND' || !message.startsWith(`Cannot find module '${name}'`)) throw new Error(`${title}: ${message}`);
+			if (code === 'MODULE_NOT_FOUND' && message.startsWith(`Cannot find module '${name}'`)) continue;
+			const absent = code === 'MODULE_NOT_FOUND' ? /^Cannot find (?:module|package) '(\/[^'\n]*)'/.exec(message)?.[1] : undefined;
+			throw absent === undefined ? new Error(`${title}: ${message}`) : unbuilt(title, absent);
 		}
 	}
 	throw new Error(`${title}: the package is not installed in ${process.cwd()} or ${root}.`);
 }
+
+/** The error of a package that is there without the file that it names: mostly one that nobody has built. */
+const unbuilt = (title: string, file: string): Error =>
+	new Error(
+		`${title}: its package.json names ${file}, which does not exist. Build the package (npm run build in its folder), then install it.`,
+	);
 
 /** Resolves a package that exports for `import` only, which `require` does not find. */
 function resolveForImport(name: string, base: string, title: string): string {

@@ -121,6 +121,11 @@ test('the error of an executor that fails unexpectedly is only in the log', asyn
 		assert.match(JSON.stringify(line), thrown === null ? /null/ : /canary/);
 	}
 	assert.deepEqual(recorded(), Array(3).fill('internal'));
+	core.lines.length = 0;
+	const asked = { requestId: 'request 1', userAgent: null };
+	const { id } = await add();
+	await core.services.invoker.execute(organizationId, id, { id: 1 }, { caller, signal: new AbortController().signal, asked });
+	assert.match(JSON.stringify(core.lines), /"requestId":"request 1"/, 'the line names the request of the management API');
 	execute = () => {
 		throw new Error('at once');
 	};
@@ -209,6 +214,24 @@ test('an executor that goes on although its signal aborted is left behind after 
 	t.mock.timers.tick(1);
 	assert.equal((await running).error?.message, 'The call was cancelled.');
 	assert.deepEqual(recorded(), ['cancelled']);
+	const left = core.lines.filter(([level]) => level === 'error');
+	assert.equal(left.length, 1, 'the log tells of it once');
+	assert.match(JSON.stringify(left), /executor:odd: execute did not end within 5 s after its signal aborted\..*"plugin":"executor:odd"/);
+});
+
+test('an executor that ends with its signal is not told of as left behind', async (t) => {
+	const leaving = new AbortController();
+	const { promise: begun, resolve } = Promise.withResolvers<void>();
+	execute = hanging(resolve);
+	const running = runOnClock(t, { signal: leaving.signal, begun });
+	await begun;
+	leaving.abort(new Error('The client left.'));
+	await running;
+	t.mock.timers.tick(5000);
+	assert.deepEqual(
+		core.lines.filter(([level]) => level === 'error'),
+		[],
+	);
 });
 
 test('what an executor returns is checked, and a wrong result is a failed run that the log explains', async () => {

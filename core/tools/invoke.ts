@@ -5,11 +5,12 @@ import type { ArgumentChecks } from '../arguments/checks.ts';
 import { flatFault, nest } from '../arguments/flat.ts';
 import type { Question } from '../contract/asking.ts';
 import { asGatewayError, type ErrorCode, GatewayError, notFound, PluginFault } from '../contract/errors.ts';
-import type { Caller, Json, JsonObject } from '../contract/nouns.ts';
+import type { ToolExecutor } from '../contract/kinds.ts';
+import type { Caller, Json, JsonObject, ToolResult } from '../contract/nouns.ts';
 import type { ModelUse, RunResult } from '../contract/results.ts';
 import { LaneRun } from '../lanes/lane-run.ts';
 import { UsageMeter } from '../models/spending.ts';
-import { answerOf } from '../process/hooks.ts';
+import { answerOf, LEAVE_MS } from '../process/hooks.ts';
 import { describeThrown } from '../process/strays.ts';
 import type { Registry } from '../registry/registry.ts';
 import { UnfitConfig } from '../registry/stored-configs.ts';
@@ -160,7 +161,9 @@ function runEntry(entry: ToolEntry, args: Json, { callParts, line, parts }: Runn
 			const complete = checking instanceof Promise ? await checking : checking;
 			const asking = { asker: callParts.asker, ask: (question: Question) => call.ask(question) };
 			if (isConfirmed(entry.confirm, tool) && !(await confirmed(tool, complete, asking))) return DECLINED;
-			const result = await nested(entry, complete, (sent) => leavable(Promise.resolve(executor.execute(sent, config, call))));
+			const result = await nested(entry, complete, (sent) =>
+				leavable(Promise.resolve(executor.execute(sent, config, call)), () => logLeft(call, executor)),
+			);
 			const checked = checkResult(`executor:${executor.name}`, result);
 			return checked ? settle(checked, entry, { checks: parts.argumentChecks, callParts, signal }) : TOO_LARGE;
 		};
@@ -223,11 +226,20 @@ function dryRun(entry: ToolEntry, args: Json, callParts: CallParts, parts: Invok
 			return nested(entry, complete, async (sent) => {
 				const hook = { plugin: `executor:${executor.name}`, hook: 'preview' };
 				const show = preview ? async () => checkPreview(hook.plugin, await answerOf(hook, () => preview(sent, config, call))) : null;
-				return { content: [], request: await outbound.show(() => leavable(Promise.resolve(executor.execute(sent, config, call))), show) };
+				const run = (): Promise<ToolResult> =>
+					leavable(Promise.resolve(executor.execute(sent, config, call)), () => logLeft(call, executor));
+				return { content: [], request: await outbound.show(run, show) };
 			});
 		});
 	});
 }
+
+/** Tells of an executor that goes on after the end of its run: the answer only says that the time was over, or that the call was cancelled. */
+const logLeft = (call: PluginCall, { name }: ToolExecutor): void =>
+	call.log.error(
+		{ error: `executor:${name}: execute did not end within ${LEAVE_MS / 1000} s after its signal aborted.` },
+		'an executor was left behind',
+	);
 
 /** Runs `work` with the arguments in the executor's form. Faults it reports are translated back to the tool's arguments. */
 function nested<T>({ flattened }: ToolEntry, args: JsonObject, work: (args: JsonObject) => Promise<T>): Promise<T> {

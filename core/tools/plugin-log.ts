@@ -14,11 +14,12 @@ export interface LogOrigin {
 }
 
 /** Returns what the lines of a call name. */
-export const originOf = ({ plugin, organizationId, gateway, incoming, entry }: CallParts): LogOrigin => ({
+export const originOf = ({ plugin, organizationId, gateway, incoming, asked, entry }: CallParts): LogOrigin => ({
 	plugin,
 	organizationId,
 	...(gateway && { gateway: gateway.organizationSlug + gateway.endpoint }),
 	...(entry && { tool: entry.tool.id }),
+	...(asked && { requestId: asked.requestId }),
 	...(incoming && { requestId: incoming.id }),
 });
 

@@ -55,8 +55,18 @@ export const BROKEN_PACKAGES: readonly BrokenPackage[] = [
 		says: ['peerDependencies.gatehouse is ">=2"'],
 	},
 	{ id: 'exports no main module', text: '', described: { exports: { './x': './index.js' } }, says: ['No "exports" main defined'] },
-	{ id: 'names a main module that is absent', text: '', described: { exports: './dist/no.js' }, says: ['dist/no.js'] },
-	{ id: 'exports for import a module that is absent', text: '', described: { exports: { import: './no.js' } }, says: ['no.js'] },
+	{
+		id: 'names a main module that is absent',
+		text: '',
+		described: { exports: './dist/no.js' },
+		says: ['names <dir>/dist/no.js, which does not exist. Build the package (npm run build'],
+	},
+	{
+		id: 'exports for import a module that is absent',
+		text: '',
+		described: { exports: { import: './no.js' } },
+		says: ['names <dir>/no.js, which does not exist. Build the package'],
+	},
 
 	// ── what its module does ────────────────────────────────────────────────────────────────────────────────────────
 	{ id: 'ends in the middle', text: 'const a = 1;\nexport default {', says: ['did not load: Unexpected end of input', '<dir>/index.js:2'] },

@@ -35,7 +35,7 @@ export const BOUNDS = {
 	webhookBytes: 1_048_576,
 	/** The difference between the clocks of a webhook's sender and ours. */
 	skewMs: 5 * MINUTE_MS,
-	/** The time for which an `Idempotency-Key` of a webhook is known. */
+	/** The time for which an `Idempotency-Key` of a webhook, or of an invocation, is known. */
 	keyMs: DAY_MS,
 	/** The longest life of a link in a mail. */
 	linkMs: 7 * DAY_MS,

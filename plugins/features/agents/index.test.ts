@@ -5,6 +5,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import { until } from '../../../test/helpers/clock.ts';
 import { addMember } from '../../../test/helpers/members.ts';
 import { modelServer } from '../../../test/helpers/models.ts';
+import { administer } from '../../../test/helpers/postgres.ts';
 import { type Account, must, registerAccount, type SharedService, send, sharedService } from '../../../test/helpers/service.ts';
 import { KEY } from '../../../testing/provider.ts';
 
@@ -218,6 +219,18 @@ test('an execution that waits is cancelled once; what has ended is not', async (
 	const { executionId } = must(await invoke(done.path), 200).body;
 	assert.equal((await account.post(`${done.path}/executions/${executionId}/cancel`, undefined)).status, 409);
 	assert.equal((await account.post(`${done.path}/executions/${executionId}/approve`, { answer: { approved: true } })).status, 409);
+});
+
+test('a request that is repeated when the first one seems to have died waits for the run that was started', async (t) => {
+	const { id, path, requests } = await withModel(t, 'hang');
+	const ask = () => invoke(path, { name: 'Ada' }, { timeout: 5000 }, { 'idempotency-key': `died-${id}` });
+	const first = ask();
+	await until(() => requests() > 0, 'the call of the model');
+	const died = `UPDATE idempotency_keys SET started_at = now() - interval '11 minutes' WHERE key = 'died-${id}'`;
+	await administer(service.config.database ?? assert.fail(), died);
+	const { status, body } = await ask();
+	assert.deepEqual([status, body.executionId], [422, (await first).body.executionId]);
+	assert.equal(must(await account.get(path), 200).body.data.totalExecutions, 1);
 });
 
 test('a caller who leaves cancels the run, unless the agent goes on', async (t) => {

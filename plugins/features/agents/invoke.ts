@@ -1,5 +1,6 @@
 // Invokes an agent, for a caller who waits, or not.
 
+import { createHash, randomUUID } from 'node:crypto';
 import type { Request, ServerRoute } from '@hapi/hapi';
 import Joi from 'joi';
 import {
@@ -57,13 +58,26 @@ export const invokeRoute = (core: Core): ServerRoute =>
 			if (prefers) showPreferences(request, ['respond-async']);
 			// Before the start, so that no leaving is missed.
 			const signal = clientSignal(request);
-			const execution = await start(request, core, agent, isAsync);
-			if (isAsync) return later(request, execution, false);
-			return answerOf(request, core, agent, { execution, signal });
+			const keyed = await underKey(request, core, agent);
+			const execution = await start(request, core, { agent, isAsync, keyed });
+			try {
+				const answer = isAsync ? later(request, execution, false) : await answerOf(request, core, agent, { execution, signal });
+				await keyed?.answered();
+				return answer;
+			} catch (thrown) {
+				if (asGatewayError(thrown)?.code === 'agent_failed') await keyed?.answered();
+				throw thrown;
+			}
 		},
 	});
 
-async function start(request: Request, core: Core, agent: AgentRow, isAsync: boolean): Promise<Execution> {
+interface Starting {
+	agent: AgentRow;
+	isAsync: boolean;
+	keyed: Keyed | null;
+}
+
+async function start(request: Request, core: Core, { agent, isAsync, keyed }: Starting): Promise<Execution> {
 	// The body has passed INVOKE.
 	const { input, options: { timeout } = {} } = request.payload as InvokeBody;
 	const goesOn = isAsync || agent.settings.onDisconnect === 'continue';
@@ -71,7 +85,32 @@ async function start(request: Request, core: Core, agent: AgentRow, isAsync: boo
 		...{ organizationId: organizationOf(request).id, agent, input, trigger: 'manual', startedBy: actorOf(request).email },
 		...{ here: !isAsync, onLoss: goesOn ? 'resume' : 'fail' },
 		...(timeout !== undefined && { timeoutMs: timeout }),
+		...(keyed && { dedupe: keyed.dedupe }),
 	});
+}
+
+/** The one run of all requests under an `Idempotency-Key`. */
+interface Keyed {
+	dedupe: string;
+	/** Says that the key is about to keep the answer, which repetitions get from then on. */
+	answered(): Promise<void>;
+}
+
+/**
+ * Notes the run of a request that has an `Idempotency-Key` before it begins. A request whose process dies keeps no answer, and is executed again where it
+ * is repeated: it waits for the run that was started then. The note goes with the answer, so that an organization has few.
+ */
+async function underKey(request: Request, core: Core, { organizationId, id }: AgentRow): Promise<Keyed | null> {
+	const key = request.raw.req.headers['idempotency-key']?.toString();
+	if (key === undefined) return null;
+	const asked = JSON.stringify([actorOf(request).userId, id, key, request.query, request.payload]);
+	const place = `invoke:${createHash('sha256').update(asked).digest('base64url')}`;
+	const records = core.recordsOf({ organizationId });
+	const own = `invoke:${randomUUID()}`;
+	const isFirst = await records.add(place, { dedupe: own }, { ttlMs: BOUNDS.keyMs });
+	const dedupe = isFirst ? own : (await records.get(place))?.value['dedupe'];
+	const answered = async (): Promise<void> => void (await records.remove(place));
+	return { dedupe: typeof dedupe === 'string' ? dedupe : own, answered };
 }
 
 /** Starts a run. @throws validation_failed naming the field of the body */

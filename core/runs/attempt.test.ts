@@ -83,6 +83,14 @@ test('a signal that came in time, and whose announcement is still to come, is fo
 	assert.deepEqual(await attempt.outcome((run) => run.event('go', { timeoutMs: 50 })), { how: 'succeeded', output: 'yes' });
 });
 
+test('a run that waits for an answer in vain fails in words for people, without the name of the signal', async () => {
+	const keeper = Object.assign({}, KEEPER, { begin: async () => undefined, late: async () => true, signals: async () => [] });
+	const outcome = await new Attempt(CLAIMED, keeper as unknown as Keeper, async () => null).outcome((run) =>
+		run.event('go', { timeoutMs: 50 }),
+	);
+	assert.match(String(outcome.how === 'failed' && outcome.error), /: No answer came in time\.$/);
+});
+
 test('a parent leaves its process while its account has no room for the child, and starts it once there is', async () => {
 	let asked = 0;
 	const full = new GatewayError('rate_limited', 'Too many.');

@@ -188,7 +188,7 @@ export class Attempt {
 
 	/** Records that no signal came, so that a later attempt finds none that is too late; one that has come until then counts. */
 	async #late(key: string, name: string): Promise<void> {
-		const error = { code: 'timed_out' as const, message: `No signal ${name} came in time.` };
+		const error = { code: 'timed_out' as const, message: 'No answer came in time.' };
 		const step = { key, once: false, status: 'failed' as const, output: null, error, until: null, durationMs: 0 };
 		if (await this.#working(() => this.#keeper.late(this.hold, name, step, this.#stop.signal))) throw new RunError(error);
 		await this.#listen();

@@ -144,6 +144,9 @@ for (const [name, options] of [
 		await page.getByRole('alert').filter({ hasText: 'not valid any more' }).waitFor();
 		await judge('over');
 		await page.goto('about:blank');
+		await page.goto(`${service.url}/approvals`);
+		await page.getByRole('alert').filter({ hasText: 'A part of the link is missing' }).waitFor();
+		await page.goto('about:blank');
 		await page.goto(link);
 		await page.getByRole('button', { name: 'Send' }).waitFor();
 		await judge('question');

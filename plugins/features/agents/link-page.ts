@@ -172,6 +172,7 @@ async function send(answer) {
 }
 
 async function start() {
+	if (token === '') throw new Error('A part of the link is missing. Open it as it is in the mail.');
 	const read = showQuestion(await ask('/approvals/look'));
 	at('form').addEventListener('submit', (event) => {
 		event.preventDefault();

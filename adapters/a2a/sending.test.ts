@@ -92,3 +92,13 @@ test('null is the same as what is left out in 0.3, and a configuration that is n
 	assert.equal(error.data[1].fieldViolations[0].field, '/params/configuration/pushNotificationConfig');
 	await agent.close();
 });
+
+test('the history has the message as it was sent, without the defaults that the tool got', async () => {
+	const parameters: Any = { type: 'object', properties: { n: { type: 'integer' }, unit: { type: 'string', default: 'kg' } } };
+	const agent = new Agent({ tools: [{ name: 'weigh', parameters, run: (args: Any) => ({ content: [], structured: args }) }] });
+	const data = { skill: 'weigh', arguments: { n: 1 } };
+	const { artifacts, history } = await agent.send(data);
+	assert.deepEqual(artifacts[0].parts[0].data, { n: 1, unit: 'kg' });
+	assert.deepEqual(history[0].parts[0].data, data);
+	await agent.close();
+});

@@ -107,7 +107,8 @@ export async function outcome(task: Task, job: Running, isRepeated: boolean): Pr
 /** Runs the tool, or hands the organization's instructions over. */
 async function ran({ skill, content: { args } }: Task, call: Call): Promise<ToolResult> {
 	try {
-		return await call.invoke({ name: skill ?? '' }, args);
+		// Core fills arguments in; the message in the history, which may hold the same object, stays what the client sent.
+		return await call.invoke({ name: skill ?? '' }, structuredClone(args));
 	} catch (thrown) {
 		const instructions = asGatewayError(thrown)?.code === 'tool_not_found' ? await handOver(skill ?? '', args, call) : null;
 		if (!instructions) throw thrown;

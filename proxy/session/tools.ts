@@ -86,10 +86,13 @@ async function indirect({ request: { params } }: Running, context: Context, args
 	}
 	if (name !== EXECUTE)
 		throw new MessageFault(CODES.invalidParams, `There is no tool "${String(name).slice(0, 128)}", but ${SEARCH} and ${EXECUTE}.`);
-	const { name: tool, parameters: wanted } = args;
+	const { name: tool, parameters: wanted, ...others } = args;
 	const parameters = wanted ?? {};
 	if (typeof tool !== 'string' || tool === '') return `"name" is required: the name of a tool that ${SEARCH} found.`;
 	if (!isObject(parameters)) return '"parameters" must be an object that fits the schema of the tool.';
+	const [other] = Object.keys(others);
+	// The tool would run without what the caller meant to give it.
+	if (other !== undefined) return `"${other.slice(0, 128)}" is not known: what the tool gets is in "parameters".`;
 	const { execute } = await ownTools(context);
 	return { params: { ...params, name: execute, arguments: { name: tool, arguments: parameters } } };
 }

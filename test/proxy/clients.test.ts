@@ -133,6 +133,7 @@ for (const { name, connect, target, mode } of MEETINGS) {
 					[await client.call('svc_execute', { name: 'echo', parameters: { text: 5 } }), /\/text must be string, got number 5/],
 					[await client.call('svc_execute', {}), /"name" is required/],
 					[await client.call('svc_execute', { name: 'echo', parameters: [] }), /"parameters" must be an object/],
+					[await client.call('svc_execute', { name: 'echo', arguments: { text: 'hi' } }), /"arguments" is not known.* in "parameters"/],
 					[await client.call('svc_search', { query: ' ' }), /"query" is required/],
 				] as const;
 				for (const [{ isError, content }, sentence] of refusals) {

@@ -1,6 +1,6 @@
 // Answers calls of the gateway's own tools, whether they are listed or not.
 
-import { asGatewayError, GatewayError, invalid, isObject, type JsonObject } from '../../../core/index.ts';
+import { asGatewayError, GatewayError, invalid, isObject, type JsonObject, pointerToken } from '../../../core/index.ts';
 import { encodeResult } from '../content.ts';
 import type { Exchange, Method } from '../dispatch.ts';
 import { mayBeOwn, ownNames, type Role, roleNamed } from './own-tools.ts';
@@ -39,9 +39,13 @@ async function callOwn(role: Role, args: JsonObject, exchange: Exchange, run: Me
 }
 
 /** Takes the path of a direct call, under the tool's own name and arguments. */
-async function executeTool({ name, arguments: args }: JsonObject, exchange: Exchange, run: Method): Promise<JsonObject> {
+async function executeTool({ name, arguments: args, ...others }: JsonObject, exchange: Exchange, run: Method): Promise<JsonObject> {
 	if (typeof name !== 'string') throw invalid('/name', '"name" is required: the name of a tool.');
 	if (!isObject(args ?? {})) throw invalid('/arguments', '"arguments" must be an object that fits the schema of the tool.');
+	const [other] = Object.keys(others);
+	// The tool would run without what the caller meant to give it.
+	if (other !== undefined)
+		throw invalid(`/${pointerToken(other)}`, `"${other.slice(0, 128)}" is not known: what the tool gets is in "arguments".`);
 	const { message, call } = exchange;
 	try {
 		return await run({ ...exchange, message: { ...message, params: { ...message.params, name, arguments: args ?? {} } } });

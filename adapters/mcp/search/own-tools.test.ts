@@ -134,6 +134,17 @@ describe('execute_tool', () => {
 		);
 	});
 
+	test('refuses arguments under another name, without which the tool would run', async () => {
+		const runs: string[] = [];
+		const run: EndpointOptions['run'] = async (name) => {
+			runs.push(name);
+			return { content: [] };
+		};
+		const { result } = await callOwn('execute_tool', { name: 'send_mail', parameters: { to: 'all' } }, { run });
+		assert.deepEqual([result.isError, runs], [true, []]);
+		assert.equal(result.content[0].text, '"parameters" is not known: what the tool gets is in "arguments".');
+	});
+
 	test('in 2026-07-28, with the header of its own name', async () => {
 		const [body, headers] = modernRequest('tools/call', { name: 'execute_tool', arguments: { name: 'send_mail' } });
 		const { message } = await endpoint()(body, headers);

@@ -127,6 +127,8 @@ test('tags of an API divide its tools, those without one go by their names, and 
 	await using fake = fakeCall({ plugin: skills, gateway: GATEWAY });
 	const versionOf = async (tools: Tool[]) => (await publish(fake.call, GATEWAY.url, { tools, skills: [] })).version;
 	assert.notEqual(await versionOf(all), await versionOf(same));
+	const [left = assert.fail()] = await made(source([...all, tool('add_up'), tool('draw_line')]));
+	assert.match(textOf(left, 'SKILL.md'), /^description: "?Calls further tools of /m);
 });
 
 test('a gateway of minimal discovery tells no tool, and every credential comes from the environment', async () => {

@@ -177,6 +177,11 @@ test('the script takes what the gateway takes, and the quick start works as it i
 		const toolId = await createHttpTool(account, { name: tool, url: `${origin}/${tool}`, parameters });
 		must(await account.post(`/gateways/${id}/tools`, { toolId }), 201);
 	}
+	const many = await httpUpstream(t, (_request, response) => {
+		response.setHeader('content-type', 'application/json').end(JSON.stringify(Array.from({ length: 200 }, (_none, n) => `item ${n}`)));
+	});
+	const list = await createHttpTool(account, { name: 'get_many', url: many.origin });
+	must(await account.post(`/gateways/${id}/tools`, { toolId: list, maxResultBytes: 1024 }), 201);
 	const home = folder(t);
 	await install(home, 'add', url, '-y', '-a', 'claude-code');
 	const skill = join(home, '.claude/skills', name);
@@ -190,6 +195,9 @@ test('the script takes what the gateway takes, and the quick start works as it i
 		const { stdout, stderr } = await script(...args);
 		assert.deepEqual([stderr, stdout && JSON.parse(stdout)], ['', { asked }]);
 	}
+	const cut = await script('get_many');
+	assert.ok(cut.code === 0 && JSON.parse(cut.stdout).length < 200, 'what was cut is not all');
+	assert.match(cut.stderr, /^\[Cut: the first .* bytes\. Ask for less\.\]\n\/: the first \d+ of 200 items\n$/);
 	assert.match((await script('get_greeting', '{"lang":"en"}')).stderr, /^Arguments are missing: who\.$/m);
 	const [, start = ''] = /```sh\n([\s\S]*?)\n```/.exec(readFileSync(join(skill, 'SKILL.md'), 'utf8')) ?? [];
 	const commands = start.split('\n');

@@ -29,12 +29,18 @@ export interface Described {
 
 export function describeSkill({ title, organization, about, label, tools }: Described): string {
 	const names = tools?.map(({ tool }) => tool.name.replaceAll('_', ' ')) ?? [];
-	const what = label === null ? 'Calls the tools' : `Calls the tools about ${label.replaceAll('-', ' ')}`;
+	const what = begins(label);
 	const described = about === null ? '' : ` ${sentence(about, 300)}`;
 	const when = tools
 		? ` Use when a task needs one of: ${names.join(', ')}`
 		: ' Use when a task needs this service; the script lists its tools.';
 	return oneLine(`${what} of ${title} (${organization}).${described}${when}`, MAX_DESCRIPTION);
+}
+
+function begins(label: string | null): string {
+	if (label === null) return 'Calls the tools';
+	// The tools that are left beside the groups have nothing in common.
+	return /^other(?:-\d+)?$/.test(label) ? 'Calls further tools' : `Calls the tools about ${label.replaceAll('-', ' ')}`;
 }
 
 const sentence = (text: string, maxChars: number): string => oneLine(text, maxChars).replace(/[.…]?$/, '.');
@@ -73,7 +79,7 @@ function quickStart({ tools }: Described): string[] {
 	];
 	return [
 		'## Quick start',
-		'Run the script from the folder of this skill. It prints the answer as JSON; its exit code is 0 only if the call worked.',
+		'Run the script from the folder of this skill. It prints the answer as JSON, and on standard error what was cut of it; its exit code is 0 only if the call worked.',
 		codeBlock('sh', commands.join('\n')),
 	];
 }

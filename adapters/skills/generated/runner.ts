@@ -168,6 +168,10 @@ function shown({ structured, content = [] }) {
 	return content;
 }
 
+/** What the gateway says beside the data, such as how much of them it cut away. */
+const notes = ({ structured, content = [] }) =>
+	structured === undefined ? [] : content.slice(1).flatMap((block) => (block.type === 'text' ? [block.text] : []));
+
 const print = (value) => process.stdout.write((typeof value === 'string' ? value : JSON.stringify(value, null, 2)) + '\n');
 
 function readOptions(argv) {
@@ -201,7 +205,11 @@ async function main() {
 	// The gateway checks arguments itself: what it does not tell without a credential is not asked for before a call.
 	if (mode === 'dry-run' || ownTools()) checkArguments(await findTool(name, seconds), args);
 	const request = requestOf('POST', '/tools/' + encodeURIComponent(name), args);
-	if (mode === 'call') return print(shown(await send(request, seconds)));
+	if (mode === 'call') {
+		const answer = await send(request, seconds);
+		for (const note of notes(answer)) process.stderr.write(note + '\n');
+		return print(shown(answer));
+	}
 	const { found } = request;
 	print({ method: 'POST', url: gatewayUrl() + '/tools/' + encodeURIComponent(name), body: args, credential: found ? found.variables.map(variable) : null });
 }

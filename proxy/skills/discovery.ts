@@ -27,10 +27,21 @@ export interface Source extends Asked {
 
 /** Reads the index. @throws UsageError, Refusal */
 export async function readIndex(source: Source): Promise<Published[]> {
-	const text = (await read(source.url + INDEX, source)).toString('utf8');
-	const skills = listOf(text);
-	if (!skills) throw new UsageError(`There is no index of skills at ${source.url}: is it a gateway of type skills?`);
+	const noIndex = () => new UsageError(`There is no index of skills at ${source.url}: is it a gateway of type skills?`);
+	const bytes = await read(source.url + INDEX, source).catch(async (error: unknown) => {
+		const isMissing = error instanceof Refusal && error.kind === 'missing';
+		// A gateway of another type has no index, but answers at its address.
+		throw isMissing && (await answers(source.url)) ? noIndex() : error;
+	});
+	const skills = listOf(bytes.toString('utf8'));
+	if (!skills) throw noIndex();
 	return skills.map((one) => readEntry(one, source.url));
+}
+
+async function answers(url: string): Promise<boolean> {
+	const response = await get(url, null);
+	await response.body?.cancel();
+	return response.status !== 404;
 }
 
 function listOf(text: string): unknown[] | null {

@@ -228,6 +228,15 @@ test('a gateway that lies writes nothing: another digest, a path outside, a file
 	server.close();
 });
 
+test('a gateway of another type is there, and has no skills', async () => {
+	const { url } = await publishGateway(account);
+	const reference = `@${new URL(url).pathname.slice(1)}`;
+	const refused = await run('none', ['skills', 'add', reference]);
+	assert.deepEqual([refused.code, refused.stderr], [1, `There is no index of skills at ${url}: is it a gateway of type skills?\n`]);
+	const gone = await run('none', ['skills', 'add', '@nobody/nothing']);
+	assert.match(gone.stderr, /^There is no active gateway at /);
+});
+
 test('a link of a project leads to another folder of agents there, and nowhere else', async () => {
 	const cwd = join(home, 'linked');
 	const notes = join(home, 'victim/notes');

@@ -192,29 +192,28 @@ test('calls of code count in the window of the caller and of the tool', async ()
 	await until(async () => /at line 1/.test((await remaining(three))[1]), 'the limit of the tool is in force');
 });
 
-test('code sees the results of tools as the gateway cuts them, and its own answer is what it returns', async () => {
+test('code is not handed a part of what the gateway cuts, and its own answer is what it returns', async () => {
 	const code = "return { items: Array.from({ length: 200 }, (_none, n) => 'item ' + n) };";
 	const tool = { name: 'many', type: 'javascript', description: 'Many.', parameters: { type: 'object', properties: {} }, code };
 	const toolId = must(await account.post(`/organizations/${account.organization.id}/tools`, tool), 201).body.data.id;
 	const cut = await publishGateway(account, { toolIds: [toolId] });
 	const whole = await publishGateway(account, { toolIds: [toolId] });
 	must(await account.patch(`/gateways/${cut.id}`, { maxResultBytes: 500 }), 200);
-	const counting = { code: 'const { items } = await tools.many({}); return { count: items.length, first: items[0] };' };
-	for (const [at, all] of [
-		[whole, true],
-		[cut, false],
-	] as const)
-		for (const [, connect] of CLIENTS.slice(1)) {
-			const session = await connect(at);
-			const { structuredContent } = await session.callTool({ name: 'run_code', arguments: counting });
-			const { count, first } = structuredContent as { count: number; first: string };
-			assert.deepEqual([first, count === 200, count > 0], ['item 0', all, true]);
-			// Code’s own answer is not cut.
-			const joined = { code: 'return "x".repeat(2000) + (await tools.many({})).items.length' };
-			const { content } = await session.callTool({ name: 'run_code', arguments: joined });
-			assert.equal(content[0]?.text.startsWith('x'.repeat(2000)), true);
-			await session.close();
-		}
+	const counting = { code: 'return { count: (await tools.many({})).items.length };' };
+	// Code’s own answer is not cut.
+	const joined = { code: 'return "x".repeat(2000) + (await tools.many({}).catch(({ message }) => message));' };
+	for (const [, connect] of CLIENTS.slice(1)) {
+		const session = await connect(whole);
+		const { structuredContent } = await session.callTool({ name: 'run_code', arguments: counting });
+		assert.deepEqual(structuredContent, { count: 200 });
+		await session.close();
+		const cutting = await connect(cut);
+		const failed = await cutting.callTool({ name: 'run_code', arguments: counting });
+		assert.deepEqual([failed.isError, /many ran, and its answer is too large/.test(failed.content[0]?.text ?? '')], [true, true]);
+		const { content } = await cutting.callTool({ name: 'run_code', arguments: joined });
+		assert.match(content[0]?.text ?? '', /^x{2000}many ran, and its answer is too large/);
+		await cutting.close();
+	}
 });
 
 test('GET /gateways/:id tells what lists cost, to whoever may read tools', async () => {

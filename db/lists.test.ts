@@ -207,8 +207,8 @@ test('an unknown order is refused, naming the known ones', async () => {
 		for (const sort of ['', '-', '--name', 'Name', 'seq', 'endpoint', 'constructor', '__proto__', 'name; DROP TABLE tools'])
 			await assert.rejects(list({ limit: 1, sort }), {
 				code: 'validation_failed',
-				message: `sort must be one of ${known.join(', ')}.`,
-				details: [{ path: 'query/sort', message: `sort must be one of ${known.join(', ')}.` }],
+				message: `"sort" must be one of [${known.join(', ')}]`,
+				details: [{ path: 'query/sort', message: `"sort" must be one of [${known.join(', ')}]` }],
 			});
 		for (const sort of known) await list({ limit: 1, sort });
 	}

@@ -74,7 +74,7 @@ test('well-known and Google’s common files need not be uploaded, and vendored 
 	});
 	const { properties, $defs } = (operations[0] ?? assert.fail()).parameters as { properties: object; $defs: object };
 	assert.deepEqual(Object.keys(properties), ['at', 'price', 'status']);
-	assert.deepEqual(properties['at' as never], { type: 'string', format: 'date-time' });
+	assert.equal(properties['at' as never]['format'], 'date-time');
 	assert.deepEqual(Object.keys($defs), ['google.type.Money', 'google.rpc.Status']);
 });
 

@@ -197,6 +197,9 @@ interface Dispatcher {
 	close(): Promise<void>;
 }
 
+/** A test that fails may leave an event stream open, which ends with its server only. */
+const CLOSING_MS = 10_000;
+
 /** Leaves the connections of `fetch` to the file that has ended: a server closes those that are idle, perhaps just when the next file begins. */
 async function renewConnections(): Promise<void> {
 	// Node offers no other way to its dispatcher, which is there after the first request.
@@ -204,5 +207,8 @@ async function renewConnections(): Promise<void> {
 	const dispatcher = known[DISPATCHER];
 	if (!dispatcher) return;
 	known[DISPATCHER] = new dispatcher.constructor();
-	await dispatcher.close();
+	const { promise: isLate, resolve } = Promise.withResolvers<void>();
+	const timer = setTimeout(resolve, CLOSING_MS);
+	await Promise.race([dispatcher.close(), isLate]);
+	clearTimeout(timer);
 }

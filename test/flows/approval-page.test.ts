@@ -2,12 +2,11 @@
 // screen, in light and dark. With SHOTS=folder its steps are also saved there as pictures.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { openChromium } from '../helpers/chromium.ts';
 import { until } from '../helpers/clock.ts';
+import { assertReadable, SCREENS } from '../helpers/readable-page.ts';
 import { type Account, must, registerAccount, startTestService, type TestService } from '../helpers/service.ts';
 import { startSmtp, type TestSmtp } from '../helpers/smtp.ts';
 
@@ -121,25 +120,11 @@ test('an answer without named members is written as JSON', async () => {
 	assert.deepEqual(faults, []);
 });
 
-for (const [name, options] of [
-	['phone-light', { viewport: { width: 360, height: 740 }, colorScheme: 'light' }],
-	['wide-dark', { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' }],
-] as const) {
+for (const [name, options] of SCREENS) {
 	test(`each step is readable for everyone: ${name}`, async () => {
 		const { link } = await begin(SCHEMA);
 		const { page, faults } = await open({ ...options, bypassCSP: true });
-		const judge = async (step: string): Promise<void> => {
-			const folder = process.env['SHOTS'];
-			if (folder) await page.screenshot({ path: join(folder, `approval-${step}-${name}.png`), fullPage: true });
-			await page.evaluate(axe.source);
-			const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults;
-			assert.deepEqual(
-				violations.map(({ id, nodes }) => `${step}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`),
-				[],
-			);
-			const [wide, room] = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [number, number];
-			assert.ok(wide <= room, `${step} is ${wide} wide`);
-		};
+		const judge = (step: string): Promise<void> => assertReadable(page, `approval-${step}-${name}`);
 		await page.goto(`${service.url}/approvals#token=x`);
 		await page.getByRole('alert').filter({ hasText: 'not valid any more' }).waitFor();
 		await judge('over');

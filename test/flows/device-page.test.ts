@@ -2,11 +2,10 @@
 // in light and dark. With SHOTS=folder its steps are also saved there as pictures.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { openChromium } from '../helpers/chromium.ts';
+import { assertReadable, SCREENS } from '../helpers/readable-page.ts';
 import { type Account, must, publishGateway, registerAccount, type SharedService, send, sharedService } from '../helpers/service.ts';
 
 let service: SharedService;
@@ -111,25 +110,11 @@ test('a mistyped code is told, and a denied program gets nothing', async () => {
 	assert.deepEqual(faults, []);
 });
 
-for (const [name, options] of [
-	['phone-light', { viewport: { width: 360, height: 740 }, colorScheme: 'light' }],
-	['wide-dark', { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' }],
-] as const) {
+for (const [name, options] of SCREENS) {
 	test(`each step is readable for everyone: ${name}`, async () => {
 		const { verification_uri_complete } = await begin('A program with a rather long name that goes on for a while');
 		const { page, faults } = await open({ ...options, bypassCSP: true });
-		const judge = async (step: string): Promise<void> => {
-			const folder = process.env['SHOTS'];
-			if (folder) await page.screenshot({ path: join(folder, `device-${step}-${name}.png`), fullPage: true });
-			await page.evaluate(axe.source);
-			const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults;
-			assert.deepEqual(
-				violations.map(({ id, nodes }) => `${step}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`),
-				[],
-			);
-			const [wide, room] = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [number, number];
-			assert.ok(wide <= room, `${step} is ${wide} wide`);
-		};
+		const judge = (step: string): Promise<void> => assertReadable(page, `device-${step}-${name}`);
 		await page.goto(`${service.url}/device`);
 		await page.getByLabel('Code').waitFor();
 		await judge('code');

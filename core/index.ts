@@ -56,6 +56,7 @@ export { membersOf, type Outline, outlineJson } from './kit/json-outline.ts';
 export { atFragment, escapeToken, pointerToken, tokensOf, unescapeToken } from './kit/json-pointer.ts';
 export { lazy } from './kit/lazy.ts';
 export { mediaTypeOf } from './kit/media-type.ts';
+export { PAGE_LOOK } from './kit/pages/page-look.ts';
 export { raceWith } from './kit/race.ts';
 export { hasItem, isSameJson } from './kit/search/json-search.ts';
 export { holds } from './kit/search/text-search.ts';

@@ -118,9 +118,9 @@ const NEEDED = ['contract', 'config', 'registry', 'root', 'http', 'limits', 'gat
  * tags that a proxy has weakened, names for schemes, who asks a Redis and whether it is encrypted, the time
  * of a request, in one place with its span, descriptions that are read again, and with what, replies of JSON that is only
  * read, ids of requests in the order of time, payloads whose patterns run in threads, times and names for the functions of plugins, ends of runs that
- * are told once, executors that need the formats of values, results that are a part, executors that go on after their runs, packages that nobody has built.
+ * are told once, executors that need the formats of values, results that are a part, executors that go on after their runs, packages that nobody has built, the look of pages.
  */
-const MAX_LINES = 21_666;
+const MAX_LINES = 21_667;
 
 test(`the rooms without which nothing is served have at most ${MAX_LINES} lines`, (t) => {
 	const counts = new Map(NEEDED.map((room) => [room, 0]));

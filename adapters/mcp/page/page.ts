@@ -2,24 +2,14 @@
 // is for, and shows nothing that needs a credential.
 
 import { hash } from 'node:crypto';
-import { cleanText, type GatewayError, type Incoming, type Reply, type ServedAt } from '../../../core/index.ts';
+import { cleanText, type GatewayError, type Incoming, PAGE_LOOK, type Reply, type ServedAt } from '../../../core/index.ts';
 import { prefersHtml } from './accept.ts';
 
-const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #4d5866; --paper: #ffffff; --ground: #eef1f5; --line: #79828e; --deed: #1f4fbf; }
-@media (prefers-color-scheme: dark) {
-:root { --ink: #e8ecf2; --soft: #b3bdc9; --paper: #1b212a; --ground: #11151b; --line: #7d8896; --deed: #9dbcff; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
-main { max-width: 44rem; margin: 0 auto; padding: 1.5rem 1.25rem 2rem; background: var(--paper); min-height: 100vh; overflow-wrap: anywhere; }
+const STYLE = `${PAGE_LOOK}main { max-width: 44rem; }
 @media (min-width: 48rem) { main { margin: 8vh auto; padding: 2rem; min-height: 0; border-radius: .75rem; box-shadow: 0 1px 4px rgb(0 0 0 / .3); } }
-.brand { margin: 0 0 1.25rem; color: var(--soft); font-size: .9rem; font-weight: 600; letter-spacing: .02em; }
-h1 { margin: 0 0 1rem; font-size: 1.25rem; line-height: 1.35; }
 h2 { margin: 1.5rem 0 .25rem; font-size: 1rem; }
 p { margin: .5rem 0; }
 pre { margin: .25rem 0; padding: .75rem 1rem; border: 1px solid var(--line); border-radius: .5rem; font: .9rem/1.5 ui-monospace, monospace; white-space: pre-wrap; user-select: all; }
-.note { color: var(--soft); font-size: .95rem; }
 `;
 
 const HEADERS: Readonly<Record<string, string>> = {

@@ -168,7 +168,7 @@ function shown({ structured, content = [] }) {
 	return content;
 }
 
-/** What the gateway says beside the data, such as how much of them it cut away. */
+/** Returns the texts of the gateway beside the data, such as how much of them it cut away. */
 const notes = ({ structured, content = [] }) =>
 	structured === undefined ? [] : content.slice(1).flatMap((block) => (block.type === 'text' ? [block.text] : []));
 

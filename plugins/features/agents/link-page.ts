@@ -2,27 +2,16 @@
 // never as markup. Its look is that of the other pages of the service: light and dark, for screens from a phone's width up.
 
 import { hash } from 'node:crypto';
+import { PAGE_LOOK } from '../../../core/features.ts';
 
-const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #4d5866; --paper: #ffffff; --ground: #eef1f5; --line: #79828e; --deed: #1f4fbf; --on-deed: #ffffff; --alarm: #a3161b; }
-@media (prefers-color-scheme: dark) {
-:root { --ink: #e8ecf2; --soft: #b3bdc9; --paper: #1b212a; --ground: #11151b; --line: #7d8896; --deed: #9dbcff; --on-deed: #0d1420; --alarm: #ff9c98; }
-}
-* { box-sizing: border-box; }
-[hidden] { display: none !important; }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
-main { max-width: 40rem; margin: 0 auto; padding: 1.5rem 1.25rem 2rem; background: var(--paper); min-height: 100vh; overflow-wrap: anywhere; }
+const STYLE = `${PAGE_LOOK}main { max-width: 40rem; }
 @media (min-width: 44rem) { main { margin: 8vh auto; padding: 2rem; min-height: 0; border-radius: .75rem; box-shadow: 0 1px 4px rgb(0 0 0 / .3); } }
-.brand { margin: 0 0 1.25rem; color: var(--soft); font-size: .9rem; font-weight: 600; letter-spacing: .02em; }
-h1 { margin: 0 0 1rem; font-size: 1.25rem; line-height: 1.35; }
 #message { margin: 1rem 0; padding-inline-start: 1rem; border-inline-start: .25rem solid var(--line); white-space: pre-wrap; }
 label { display: block; margin: 1.25rem 0 .25rem; font-weight: 600; }
-.note { margin: .25rem 0; color: var(--soft); font-size: .95rem; }
-.alert { padding: .6rem .9rem; color: var(--alarm); font-weight: 600; border: 1px solid; border-left-width: .35rem; border-radius: .5rem; }
+.note { margin: .25rem 0; }
 input, textarea, select { display: block; width: 100%; min-height: 2.75rem; padding: .6rem .7rem; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: .5rem; }
 button { display: block; width: 100%; margin-top: 1.5rem; padding: .7rem 1rem; font: inherit; font-weight: 600; color: var(--on-deed); background: var(--deed); border: 1px solid var(--deed); border-radius: .5rem; cursor: pointer; }
 button:disabled { opacity: .6; cursor: default; }
-:focus-visible { outline: 3px solid var(--deed); outline-offset: 2px; }
 h1:focus { outline: none; }
 `;
 

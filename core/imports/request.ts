@@ -50,7 +50,7 @@ export const BODIES = Joi.string()
 	);
 
 const MAX_FILES = 2_000;
-/** The longest body of a request that is kept so that its source can be read again: bodies of this length are opened and parsed in no time. */
+/** The longest body of a request that is kept so that its source can be read again: it is opened and parsed in one go. */
 const MAX_REPETITION_CHARS = 64 * 1024;
 
 const file = Joi.alternatives(
